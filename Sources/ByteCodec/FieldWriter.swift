@@ -1,0 +1,37 @@
+/// Encodes: appends the fields of a packet to its octets. It leaves the fields alone and never fails.
+package struct FieldWriter: FieldCoder {
+    var octets: [UInt8] = []
+
+    package init() {}
+
+    package mutating func integer<Value: FixedWidthInteger & Sendable>(_ name: StaticString, _ value: inout Value) {
+        for index in 0..<(Value.bitWidth / 8) {
+            octets.append(UInt8(truncatingIfNeeded: value >> Value(8 * index)))
+        }
+    }
+
+    package mutating func octets(_ name: StaticString, _ value: inout [UInt8], count: Int) {
+        precondition(value.count == count, "\(name) holds \(value.count) octets; the layout says \(count).")
+        octets += value
+    }
+
+    package mutating func remainder(_ name: StaticString, _ value: inout [UInt8]) {
+        octets += value
+    }
+
+    package mutating func list<Element>(
+        _ name: StaticString, _ elements: inout [Element], blank: Element,
+        _ visit: (inout Self, inout Element) throws(PacketError) -> Void
+    ) throws(PacketError) {
+        for var element in elements { try visit(&self, &element) }
+    }
+
+    package mutating func countedList<Element>(
+        _ name: StaticString, _ elements: inout [Element], blank: Element,
+        _ visit: (inout Self, inout Element) throws(PacketError) -> Void
+    ) throws(PacketError) {
+        precondition(elements.count <= 255, "\(name) has \(elements.count) entries; one octet counts them.")
+        octets.append(UInt8(elements.count))
+        for var element in elements { try visit(&self, &element) }
+    }
+}

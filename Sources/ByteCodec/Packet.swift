@@ -1,0 +1,48 @@
+/// A value that travels as octets, with one statement of its layout.
+package protocol Packet: Equatable, Sendable {
+    /// A packet with every field at its default.
+    init()
+
+    /// Visits every field once, in the order of the specification.
+    mutating func fields(_ coder: inout some FieldCoder) throws(PacketError)
+}
+
+extension Packet {
+    /// Decodes a packet that takes up all of `octets`.
+    ///
+    /// - Throws: ``PacketError`` that names the field in which the octets stop making sense.
+    package init(octets: [UInt8]) throws(PacketError) {
+        try self.init(octets: octets[...])
+    }
+
+    /// Decodes a packet that takes up all of `octets`, without copying them first.
+    package init(octets: ArraySlice<UInt8>) throws(PacketError) {
+        self.init()
+        var reader = FieldReader(octets)
+        try fields(&reader)
+        try reader.finish()
+    }
+
+    /// The packet as it travels.
+    package var octets: [UInt8] {
+        var writer = FieldWriter()
+        visited(by: &writer)
+        return writer.octets
+    }
+
+    /// The packet as a person reads it: one line a field.
+    package var summary: String {
+        var printer = FieldPrinter()
+        visited(by: &printer)
+        return printer.lines.joined(separator: "\n")
+    }
+
+    func visited(by coder: inout some FieldCoder) {
+        var copy = self
+        do throws(PacketError) {
+            try copy.fields(&coder)
+        } catch {
+            preconditionFailure("\(Self.self) holds a value that cannot travel: \(error)")
+        }
+    }
+}

@@ -1,0 +1,3 @@
+#ifndef CCOREBLUETOOTH_H
+#define CCOREBLUETOOTH_H
+#endif

@@ -1,0 +1,12 @@
+/// The one loop on which an adapter's host runs, as seen from other threads.
+///
+/// Two exist: the simulated world, whose time moves when nobody has anything to do, and the real-time loop.
+package protocol AdapterLoop: AnyObject, Sendable {
+    /// Runs `work` on the loop, behind what came before it. Any thread may call it, the loop's own too; it never
+    /// runs `work` inline.
+    func enqueue(_ work: @escaping @Sendable (Instant) -> Void)
+
+    /// Asks that `settle` be called before simulated time moves: it returns when whoever was told something has
+    /// had their say. A loop on real time never calls it.
+    func beforeTimeMoves(_ settle: @escaping @Sendable () -> Void)
+}
