@@ -5,7 +5,7 @@ package import ByteCodec
 /// Source: Core 6.0, Vol 6, Part B, 1.3.
 package struct DeviceAddress: Hashable, Sendable, Comparable, CustomStringConvertible {
     package enum Kind: UInt8, Hashable, Sendable {
-        case `package` = 0x00
+        case `public` = 0x00
         case random = 0x01
     }
 
@@ -13,14 +13,14 @@ package struct DeviceAddress: Hashable, Sendable, Comparable, CustomStringConver
     /// The 48 bits of the address; the last octet of the printed form is the least significant.
     package var value: UInt64
 
-    package init(_ value: UInt64, kind: Kind = .package) {
+    package init(_ value: UInt64, kind: Kind = .public) {
         precondition(value >> 48 == 0, "An address has 48 bits.")
         self.value = value
         self.kind = kind
     }
 
     /// The address that `text` spells as `AA:BB:CC:DD:EE:FF`; `nil` for any other text.
-    package init?(_ text: String, kind: Kind = .package) {
+    package init?(_ text: String, kind: Kind = .public) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 6 else { return nil }
         var value: UInt64 = 0

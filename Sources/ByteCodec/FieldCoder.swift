@@ -15,6 +15,12 @@ package protocol FieldCoder {
     /// All octets from here to the end of the packet.
     mutating func remainder(_ name: StaticString, _ value: inout [UInt8]) throws(PacketError)
 
+    /// As many octets as `count` says, without a copy of their own when they are read.
+    mutating func octets(_ name: StaticString, _ value: inout ArraySlice<UInt8>, count: Int) throws(PacketError)
+
+    /// All octets from here to the end of the packet, without a copy of their own when they are read.
+    mutating func remainder(_ name: StaticString, _ value: inout ArraySlice<UInt8>) throws(PacketError)
+
     /// As many elements as fill the packet from here to its end.
     ///
     /// - Parameter blank: the element a reader starts from each time; a writer does not use it.
@@ -31,6 +37,20 @@ package protocol FieldCoder {
 }
 
 extension FieldCoder {
+    package mutating func octets(
+        _ name: StaticString, _ value: inout ArraySlice<UInt8>, count: Int
+    ) throws(PacketError) {
+        var copy = Array(value)
+        try octets(name, &copy, count: count)
+        value = copy[...]
+    }
+
+    package mutating func remainder(_ name: StaticString, _ value: inout ArraySlice<UInt8>) throws(PacketError) {
+        var copy = Array(value)
+        try remainder(name, &copy)
+        value = copy[...]
+    }
+
     /// One octet that counts the octets, then the octets.
     package mutating func countedOctets(_ name: StaticString, _ value: inout [UInt8]) throws(PacketError) {
         var count = UInt8(truncatingIfNeeded: value.count)

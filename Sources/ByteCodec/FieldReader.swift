@@ -36,6 +36,19 @@ package struct FieldReader: FieldCoder {
         position = octets.endIndex
     }
 
+    package mutating func octets(
+        _ name: StaticString, _ value: inout ArraySlice<UInt8>, count: Int
+    ) throws(PacketError) {
+        guard remaining >= count else { throw PacketError(.truncated, field: name) }
+        value = octets[position..<position + count]
+        position += count
+    }
+
+    package mutating func remainder(_ name: StaticString, _ value: inout ArraySlice<UInt8>) {
+        value = octets[position...]
+        position = octets.endIndex
+    }
+
     package mutating func list<Element>(
         _ name: StaticString, _ elements: inout [Element], blank: Element,
         _ visit: (inout Self, inout Element) throws(PacketError) -> Void

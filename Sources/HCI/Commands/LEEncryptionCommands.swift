@@ -1,0 +1,54 @@
+package import ByteCodec
+
+// Encryption of an LE link: Core 6.0, Vol 4, Part E, 7.8.24 to 7.8.26.
+
+/// LE Enable Encryption. 7.8.24.
+package struct LEEnableEncryption: HCICommand {
+    package static let opcode = HCIOpcode.leEnableEncryption
+    package typealias ReturnParameters = NoReturnParameters
+
+    package var handle: UInt16 = 0
+    package var randomNumber: UInt64 = 0
+    package var encryptedDiversifier: UInt16 = 0
+    package var longTermKey: UInt128 = 0
+
+    package init() {}
+
+    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+        try coder.handle("Connection_Handle", &handle)
+        try coder.integer("Random_Number", &randomNumber)
+        try coder.integer("Encrypted_Diversifier", &encryptedDiversifier)
+        try coder.integer("Long_Term_Key", &longTermKey)
+    }
+}
+
+/// LE Long Term Key Request Reply. 7.8.25.
+package struct LELongTermKeyRequestReply: HCICommand {
+    package static let opcode = HCIOpcode.leLongTermKeyRequestReply
+    package typealias ReturnParameters = HandleReturn
+
+    package var handle: UInt16 = 0
+    package var longTermKey: UInt128 = 0
+
+    package init() {}
+
+    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+        try coder.handle("Connection_Handle", &handle)
+        try coder.integer("Long_Term_Key", &longTermKey)
+    }
+}
+
+/// LE Long Term Key Request Negative Reply. 7.8.26.
+package struct LELongTermKeyRequestNegativeReply: HCICommand {
+    package static let opcode = HCIOpcode.leLongTermKeyRequestNegativeReply
+    package typealias ReturnParameters = HandleReturn
+
+    package var handle: UInt16 = 0
+
+    package init() {}
+    package init(handle: UInt16) { self.handle = handle }
+
+    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+        try coder.handle("Connection_Handle", &handle)
+    }
+}

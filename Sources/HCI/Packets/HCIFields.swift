@@ -1,0 +1,52 @@
+package import BluetoothTypes
+package import ByteCodec
+
+extension FieldCoder {
+    /// A connection handle: 12 bits; the 4 above are reserved and ignored (Core 6.0, Vol 4, Part E, 5.4.2).
+    package mutating func handle(_ name: StaticString, _ value: inout UInt16) throws(PacketError) {
+        try integer(name, &value)
+        value &= 0x0FFF
+    }
+
+    /// The kind of an address in one octet, then its 48 bits. The kinds that stand for an identity address, 0x02
+    /// and 0x03, are read as the kind of that address.
+    package mutating func typedAddress(
+        _ kindName: StaticString, _ name: StaticString, _ value: inout DeviceAddress
+    ) throws(PacketError) {
+        var kind = value.kind.rawValue
+        try integer(kindName, &kind)
+        guard kind <= 0x03, let known = DeviceAddress.Kind(rawValue: kind & 0x01) else {
+            throw PacketError(.valueNotAllowed(Int(kind)), field: kindName)
+        }
+        value.kind = known
+        try address(name, &value)
+    }
+
+    /// One octet that counts the octets in use, then always `width` octets, filled up with zeros.
+    mutating func paddedOctets(
+        _ countName: StaticString, _ name: StaticString, _ value: inout [UInt8], width: Int
+    ) throws(PacketError) {
+        precondition(value.count <= width, "\(name) holds \(value.count) octets; \(width) are the most.")
+        var count = UInt8(value.count)
+        try integer(countName, &count)
+        guard count <= width else { throw PacketError(.valueNotAllowed(Int(count)), field: countName) }
+        var padded = value + Array(repeating: 0, count: width - value.count)
+        try octets(name, &padded, count: width)
+        value = Array(padded.prefix(Int(count)))
+    }
+
+    /// An octet of which the specification admits a range.
+    mutating func octet(
+        _ name: StaticString, _ value: inout UInt8, in range: ClosedRange<UInt8>
+    ) throws(PacketError) {
+        try integer(name, &value)
+        guard range.contains(value) else { throw PacketError(.valueNotAllowed(Int(value)), field: name) }
+    }
+
+    /// A switch: 0x00 or 0x01.
+    mutating func flag(_ name: StaticString, _ value: inout Bool) throws(PacketError) {
+        var octet: UInt8 = value ? 1 : 0
+        try self.octet(name, &octet, in: 0...1)
+        value = octet == 1
+    }
+}

@@ -1,0 +1,49 @@
+/// Which commands a controller knows: 64 octets of bits.
+///
+/// Source: Core 6.0, Vol 4, Part E, 6.27.
+package struct SupportedCommands: Equatable, Sendable {
+    package var octets: [UInt8] = Array(repeating: 0, count: 64)
+
+    /// No command.
+    package init() {}
+
+    package init(_ opcodes: [HCIOpcode]) {
+        for opcode in opcodes {
+            guard let place = Self.places[opcode] else { preconditionFailure("\(opcode) has no bit in the table.") }
+            octets[place.octet] |= 1 << place.bit
+        }
+    }
+
+    /// Whether the controller says that it knows the command; `false` for one that has no bit here.
+    package func contains(_ opcode: HCIOpcode) -> Bool {
+        guard let place = Self.places[opcode] else { return false }
+        return octets[place.octet] >> place.bit & 1 == 1
+    }
+
+    private static let places: [HCIOpcode: (octet: Int, bit: UInt8)] = [
+        .disconnect: (0, 5), .readRemoteVersion: (2, 7),
+        .setEventMask: (5, 6), .reset: (5, 7),
+        .readTransmitPowerLevel: (10, 2), .setControllerToHostFlowControl: (10, 5), .hostBufferSize: (10, 6),
+        .hostNumberOfCompletedPackets: (10, 7),
+        .readLocalVersion: (14, 3), .readLocalSupportedFeatures: (14, 5), .readBufferSize: (14, 7),
+        .readAddress: (15, 1), .readRSSI: (15, 5),
+        .writeLEHostSupport: (24, 6),
+        .leSetEventMask: (25, 0), .leReadBufferSize: (25, 1), .leReadLocalSupportedFeatures: (25, 2),
+        .leSetRandomAddress: (25, 4), .leSetAdvertisingParameters: (25, 5), .leReadAdvertisingTxPower: (25, 6),
+        .leSetAdvertisingData: (25, 7),
+        .leSetScanResponseData: (26, 0), .leSetAdvertisingEnable: (26, 1), .leSetScanParameters: (26, 2),
+        .leSetScanEnable: (26, 3), .leCreateConnection: (26, 4), .leCreateConnectionCancel: (26, 5),
+        .leReadFilterAcceptListSize: (26, 6), .leClearFilterAcceptList: (26, 7),
+        .leAddDeviceToFilterAcceptList: (27, 0), .leRemoveDeviceFromFilterAcceptList: (27, 1),
+        .leConnectionUpdate: (27, 2), .leSetHostChannelClassification: (27, 3), .leReadChannelMap: (27, 4),
+        .leReadRemoteFeatures: (27, 5), .leEncrypt: (27, 6), .leRand: (27, 7),
+        .leEnableEncryption: (28, 0), .leLongTermKeyRequestReply: (28, 1),
+        .leLongTermKeyRequestNegativeReply: (28, 2), .leReadSupportedStates: (28, 3),
+        .writeAuthenticatedPayloadTimeout: (32, 5),
+        .leRemoteConnectionParameterRequestReply: (33, 4), .leRemoteConnectionParameterRequestNegativeReply: (33, 5),
+        .leSetDataLength: (33, 6), .leReadSuggestedDefaultDataLength: (33, 7),
+        .leWriteSuggestedDefaultDataLength: (34, 0),
+        .leReadMaximumDataLength: (35, 3), .leReadPHY: (35, 4), .leSetDefaultPHY: (35, 5), .leSetPHY: (35, 6),
+        .leReadBufferSizeV2: (41, 5),
+    ]
+}
