@@ -5,6 +5,9 @@ package enum HostEvent: Equatable, Sendable {
     /// The adapter's state. The first one comes after `open`, also when the adapter has long been on.
     case state(AdapterState)
     case answer(RequestNumber, Result<HostAnswer, HostFailure>)
+    /// The adapter knows a peer, or knows it better, whichever client learnt it. After `open` it comes for each
+    /// known peer, before the first state; later at every change.
+    case peerKnown(PeerKnowledge)
 
     // Central side.
     case discovered(Discovery)
@@ -37,6 +40,24 @@ package enum AdapterState: Equatable, Sendable {
     case poweredOff
     /// - Parameter address: the adapter's identity address.
     case poweredOn(address: DeviceAddress)
+}
+
+/// What an adapter knows of a peer, for all its clients.
+package struct PeerKnowledge: Equatable, Sendable {
+    package var peer: PeerID
+    /// The peer's GAP Device Name, once read.
+    package var name: String?
+    /// Whether the adapter holds a link to it, for whichever client.
+    package var isConnected: Bool
+    /// The primary services that were discovered on that link so far.
+    package var services: [BluetoothUUID]
+
+    package init(peer: PeerID, name: String? = nil, isConnected: Bool = false, services: [BluetoothUUID] = []) {
+        self.peer = peer
+        self.name = name
+        self.isConnected = isConnected
+        self.services = services
+    }
 }
 
 /// One advertising report, or the advertisement and its scan response merged.

@@ -27,16 +27,19 @@ package struct CharacteristicDefinition: Equatable, Sendable {
     /// A value that the host serves by itself; `nil` asks the client at every read and write.
     package var value: [UInt8]?
     package var descriptors: [DescriptorDefinition]
+    /// Only over an encrypted link may a peer subscribe.
+    package var subscriptionNeedsEncryption: Bool
 
     package init(
         uuid: BluetoothUUID, properties: UInt8, permissions: AttributePermissions, value: [UInt8]? = nil,
-        descriptors: [DescriptorDefinition] = []
+        descriptors: [DescriptorDefinition] = [], subscriptionNeedsEncryption: Bool = false
     ) {
         self.uuid = uuid
         self.properties = properties
         self.permissions = permissions
         self.value = value
         self.descriptors = descriptors
+        self.subscriptionNeedsEncryption = subscriptionNeedsEncryption
     }
 }
 

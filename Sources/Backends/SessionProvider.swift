@@ -1,0 +1,50 @@
+package import HostInterface
+import Synchronization
+
+/// A place where managers get their sessions: one host, or one phone of a simulated world.
+package protocol SessionFactory: AnyObject, Sendable {
+    func makeSession() -> any HostSession
+
+    /// Takes one line of diagnosis, such as a misuse of the API.
+    func report(_ line: String)
+}
+
+extension SessionFactory {
+    package func report(_ line: String) { writeToStandardError(line) }
+}
+
+/// Which host do the managers that are made here talk to?
+package enum SessionProvider {
+    @TaskLocal private static var override: (any SessionFactory)?
+
+    /// What a program's managers use that runs in no `with`; opened when the first of them asks.
+    private static let processDefault = Mutex(ProcessDefault())
+
+    private struct ProcessDefault {
+        var make: @Sendable () -> any SessionFactory = { UnavailableRadio.factory() }
+        var opened: (any SessionFactory)?
+    }
+
+    /// The factory of the innermost `with` on this thread or task, else the process default.
+    package static var current: any SessionFactory {
+        if let override { return override }
+        return processDefault.withLock { state in
+            if let opened = state.opened { return opened }
+            let factory = state.make()
+            state.opened = factory
+            return factory
+        }
+    }
+
+    package static func makeSession() -> any HostSession { current.makeSession() }
+
+    /// Runs `body` with `factory` for the managers made in it, and in the tasks that it starts.
+    package static func with<Result>(_ factory: any SessionFactory, _ body: () throws -> Result) rethrows -> Result {
+        try $override.withValue(factory, operation: body)
+    }
+
+    /// Says how to open the process default. A default that is open already is dropped; its sessions go on.
+    package static func setProcessDefault(_ make: @escaping @Sendable () -> any SessionFactory) {
+        processDefault.withLock { $0 = ProcessDefault(make: make) }
+    }
+}
