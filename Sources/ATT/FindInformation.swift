@@ -11,6 +11,7 @@ package struct FindInformationRequest: ATTParameters {
     package var endingHandle: UInt16 = 0xFFFF
 
     package init() {}
+    package init(from start: UInt16, through end: UInt16) { (startingHandle, endingHandle) = (start, end) }
 
     package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
         try coder.integer("Starting Handle", &startingHandle)

@@ -12,6 +12,9 @@ package protocol FieldCoder {
     /// As many octets as `count` says.
     mutating func octets(_ name: StaticString, _ value: inout [UInt8], count: Int) throws(PacketError)
 
+    /// As many octets as `limit` says, or fewer where the packet ends before.
+    mutating func octets(_ name: StaticString, _ value: inout [UInt8], upTo limit: Int) throws(PacketError)
+
     /// All octets from here to the end of the packet.
     mutating func remainder(_ name: StaticString, _ value: inout [UInt8]) throws(PacketError)
 

@@ -14,6 +14,10 @@ package struct FieldPrinter: FieldCoder {
         remainder(name, &value)
     }
 
+    package mutating func octets(_ name: StaticString, _ value: inout [UInt8], upTo limit: Int) {
+        remainder(name, &value)
+    }
+
     package mutating func remainder(_ name: StaticString, _ value: inout [UInt8]) {
         lines.append("\(name): \(value.count) octets")
     }

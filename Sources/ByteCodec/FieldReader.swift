@@ -31,6 +31,12 @@ package struct FieldReader: FieldCoder {
         position += count
     }
 
+    package mutating func octets(
+        _ name: StaticString, _ value: inout [UInt8], upTo limit: Int
+    ) throws(PacketError) {
+        try octets(name, &value, count: min(limit, remaining))
+    }
+
     package mutating func remainder(_ name: StaticString, _ value: inout [UInt8]) {
         value = Array(octets[position...])
         position = octets.endIndex

@@ -15,6 +15,11 @@ package struct FieldWriter: FieldCoder {
         octets += value
     }
 
+    package mutating func octets(_ name: StaticString, _ value: inout [UInt8], upTo limit: Int) {
+        precondition(value.count <= limit, "\(name) holds \(value.count) octets; the layout allows \(limit).")
+        octets += value
+    }
+
     package mutating func remainder(_ name: StaticString, _ value: inout [UInt8]) {
         octets += value
     }

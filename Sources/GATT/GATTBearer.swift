@@ -1,0 +1,128 @@
+package import ATT
+package import EventLoop
+
+/// The attribute protocol of one link: client and server side of its bearer, which share ATT_MTU and fate.
+///
+/// The database belongs to the adapter; each call is handed it.
+///
+///     let effects = bearer.handle(.receive(pdu), database: &database, at: now)
+///
+/// Source: Core 6.0, Vol 3, Parts F and G.
+package struct GATTBearer: Sendable {
+    package enum Input: Equatable, Sendable {
+        /// A PDU from the peer, on the fixed channel 0x0004.
+        case receive(ArraySlice<UInt8>)
+
+        // Client side. Whoever chooses an `id` is told under it how the matter ended; it must not be in use.
+        case submit(id: UInt64, GATTProcedure)
+        /// It waits for no procedure. It is handed over by `sendUnanswered`.
+        case writeCommand(id: UInt64, handle: UInt16, value: [UInt8])
+
+        // Server side.
+        /// The answer to a read or write request; `error` of `nil` is success.
+        case respond(id: UInt64, error: ATTErrorCode?, value: [UInt8])
+        /// The value is cut to ATT_MTU - 3. Whether the peer has subscribed is for the caller to look up. It is handed
+        /// over by `sendUnanswered`.
+        case notify(id: UInt64, handle: UInt16, value: [UInt8])
+        /// As `notify`, and ends with the peer's confirmation. One is on its way at a time.
+        case indicate(id: UInt64, handle: UInt16, value: [UInt8])
+        /// These attributes have been removed from the database.
+        case forget(ClosedRange<UInt16>)
+
+        case securityChanged(GATTLinkSecurity)
+        /// The link ended. All that is open ends with it.
+        case linkLost
+    }
+
+    private var state: BearerState
+    private var client = GATTClient()
+    private var server = GATTServer()
+    /// After the link, or a transaction's thirty seconds, nothing may be sent any more (Part F, 3.3.3).
+    private var isDead = false
+
+    /// - Parameter ownRxMTU: the longest PDU that this side can take, 23...65535. 517 carries a whole value in any PDU.
+    package init(ownRxMTU: Int = 517) { state = BearerState(ownRxMTU: ownRxMTU) }
+
+    /// ATT_MTU, 23 before any exchange.
+    package var mtu: Int { state.mtu }
+
+    /// What the peer asked for in the configuration descriptor of the characteristic with its value at `handle`.
+    package func subscription(to handle: UInt16) -> GATTSubscription { server.subscription(to: handle) }
+
+    /// When ``wake(at:)`` must be called unless an input comes first.
+    package var deadline: Instant? {
+        if isDead { return nil }
+        return switch (client.deadline, server.deadline) {
+        case (let first?, let second?): min(first, second)
+        case (let first, let second): first ?? second
+        }
+    }
+
+    package mutating func handle(
+        _ input: Input, database: inout AttributeDatabase, at now: Instant
+    ) -> [GATTEffect] {
+        switch input {
+        case .receive(let pdu):
+            return isDead ? [] : receive(pdu, &database, at: now)
+        case .submit(let id, let procedure):
+            return client.submit(id, procedure, &state, at: now)
+        case .writeCommand(let id, let handle, let value):
+            guard value.count <= mtu - 3 else {
+                let text = "\(value.count) octets in a Write Command that holds \(mtu - 3)"
+                return [.finish(id: id, .failure(.invalidParameters(text)))]
+            }
+            return sendUnanswered(WriteCommand(handle: handle, value: value), id: id)
+        case .respond(let id, let error, let value):
+            return server.respond(to: id, error, value, &database, &state)
+        case .notify(let id, let handle, let value):
+            return sendUnanswered(HandleValueNotification(handle: handle, value: fitting(value)), id: id)
+        case .indicate(let id, let handle, let value):
+            let indication = HandleValueIndication(handle: handle, value: fitting(value))
+            return server.indicate(id, indication.pdu, at: now)
+        case .forget(let range):
+            server.forget(range)
+            return []
+        case .securityChanged(let security):
+            state.security = security
+            return []
+        case .linkLost:
+            isDead = true
+            return client.abandon(&state, at: now) + server.abandon(at: now)
+        }
+    }
+
+    package mutating func wake(at now: Instant) -> [GATTEffect] {
+        guard !isDead else { return [] }
+        var effects = client.wake(&state, at: now) + server.wake(at: now)
+        guard effects.contains(.drop) else { return effects }
+        isDead = true
+        effects.removeAll { $0 == .drop }
+        return effects + client.abandon(&state, at: now) + server.abandon(at: now) + [.drop]
+    }
+
+    /// Source: Core 6.0, Vol 3, Part F, 3.3: who has to do with which kind of PDU.
+    private mutating func receive(
+        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, at now: Instant
+    ) -> [GATTEffect] {
+        guard let opcode = pdu.first.map(ATTOpcode.init) else { return [.reportViolation([])] }
+        switch opcode.kind {
+        case .request: return server.receiveRequest(pdu, &database, &state)
+        case .response: return client.receiveResponse(pdu, &state, at: now)
+        case .command: return server.receiveCommand(pdu, &database, state)
+        case .notification:
+            return opcode == .handleValueNotification
+                ? client.receiveNotification(pdu) : client.receiveMultipleNotification(pdu)
+        case .indication: return client.receiveIndication(pdu)
+        case .confirmation: return server.receiveConfirmation(pdu, at: now)
+        case nil: return opcode.isCommand ? [] : server.receiveRequest(pdu, &database, &state)
+        }
+    }
+
+    private func sendUnanswered(_ parameters: some ATTParameters, id: UInt64) -> [GATTEffect] {
+        isDead ? [.finish(id: id, .failure(.linkLost))] : [.sendUnanswered(parameters.pdu, id: id)]
+    }
+
+    private func fitting(_ value: [UInt8]) -> [UInt8] {
+        value.count <= mtu - 3 ? value : Array(value.prefix(mtu - 3))
+    }
+}

@@ -1,0 +1,284 @@
+import ATT
+import ByteCodec
+import EventLoop
+
+/// The server side of one bearer. It answers from a database that all bearers share, and keeps what is this peer's
+/// alone: configuration descriptors, prepared writes, the request that waits for the owner.
+///
+/// Source: Core 6.0, Vol 3, Part F, 3.4, and Part G, 4.
+struct GATTServer: Sendable {
+    /// A request that waits for the owner. Until it is answered, no other is looked at (Part F, 3.3.2).
+    private struct OpenRequest: Sendable {
+        enum Continuation: Sendable {
+            case read(ReadJob)
+            case write(WritePlan)
+        }
+
+        var id: UInt64
+        var opcode: ATTOpcode
+        var continuation: Continuation
+    }
+
+    /// A client that sends requests without waiting breaks the protocol, so only so many are kept.
+    private static let maximumLine = 16
+    /// What a client may prepare before it executes: as many parts as a 512-octet value needs at the least ATT_MTU,
+    /// and a few such values.
+    private static let maximumPreparedParts = 128
+    private static let maximumPreparedOctets = 8 * ATTLimits.maximumValueLength
+
+    /// By the handle of the characteristic's value.
+    private var configurations: [UInt16: GATTSubscription] = [:]
+    private var prepared: [GATTWritePart] = []
+    private var open: OpenRequest?
+    private var line: [[UInt8]] = []
+    private var indications = ATTTransactions()
+    private var lastID: UInt64 = 0
+
+    var deadline: Instant? { indications.deadline }
+
+    func subscription(to handle: UInt16) -> GATTSubscription { configurations[handle] ?? [] }
+
+    // MARK: From the peer
+
+    mutating func receiveRequest(
+        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ bearer: inout BearerState
+    ) -> [GATTEffect] {
+        guard open == nil else {
+            guard line.count < Self.maximumLine else { return [.reportViolation(Array(pdu))] }
+            line.append(Array(pdu))
+            return []
+        }
+        var effects: [GATTEffect] = []
+        answer(pdu, &database, &bearer, &effects)
+        return effects
+    }
+
+    /// Commands are never answered, and what can't be done is ignored (Core 6.0, Vol 3, Part F, 3.4.5.3). A signed
+    /// one is ignored always: there is no key to check it with.
+    mutating func receiveCommand(
+        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ bearer: BearerState
+    ) -> [GATTEffect] {
+        guard pdu.first == WriteCommand.opcode.rawValue else { return [] }
+        do {
+            let command = try WriteCommand(octets: pdu.dropFirst())
+            let part = GATTWritePart(handle: command.handle, offset: 0, value: command.value)
+            let plan = try WritePlan([part], database, configurations, security: bearer.security)
+            guard plan.asked.isEmpty else {
+                lastID += 1
+                return [.writeRequested(GATTWriteRequest(id: lastID, parts: plan.asked, needsResponse: false))]
+            }
+            return keep(plan, &database)
+        } catch {
+            return []
+        }
+    }
+
+    mutating func receiveConfirmation(_ pdu: ArraySlice<UInt8>, at now: Instant) -> [GATTEffect] {
+        perform(indications.handle(.receive(pdu), at: now))
+    }
+
+    // MARK: From the owner
+
+    /// The owner's answer to a read or write request. An answer to one that is not open is dropped.
+    ///
+    /// - Parameter code: `nil` for success.
+    mutating func respond(
+        to id: UInt64, _ code: ATTErrorCode?, _ value: [UInt8], _ database: inout AttributeDatabase,
+        _ bearer: inout BearerState
+    ) -> [GATTEffect] {
+        guard let request = open, request.id == id else { return [] }
+        open = nil
+        var effects: [GATTEffect] = []
+        do throws(Refusal) {
+            switch request.continuation {
+            case .read(var job):
+                if let code { try job.fail(code) } else { try job.supply(value) }
+                try run(job, request.opcode, database, bearer, &effects)
+            case .write(let plan):
+                if let code { throw Refusal(code, at: plan.asked[0].handle) }
+                effects.append(.send([request.opcode.response.rawValue]))
+                effects += keep(plan, &database)
+            }
+        } catch {
+            effects.append(.send(ErrorResponse(error.code, to: request.opcode, at: error.handle).pdu))
+        }
+        while open == nil, !line.isEmpty { answer(line.removeFirst()[...], &database, &bearer, &effects) }
+        return effects
+    }
+
+    mutating func indicate(_ id: UInt64, _ pdu: [UInt8], at now: Instant) -> [GATTEffect] {
+        perform(indications.handle(.submit(ATTTransactions.Request(id: id, pdu: pdu)), at: now))
+    }
+
+    mutating func wake(at now: Instant) -> [GATTEffect] { perform(indications.wake(at: now)) }
+
+    /// Forgets what the peer configured for attributes that are gone.
+    mutating func forget(_ range: ClosedRange<UInt16>) {
+        configurations = configurations.filter { !range.contains($0.key) }
+        prepared.removeAll { range.contains($0.handle) }
+    }
+
+    /// The link is gone, or its bearer is dead.
+    mutating func abandon(at now: Instant) -> [GATTEffect] {
+        let subscribed = configurations.keys.sorted()
+        configurations = [:]
+        prepared = []
+        open = nil
+        line = []
+        return perform(indications.handle(.abandon, at: now)) + subscribed.map { .unsubscribed(handle: $0) }
+    }
+
+    private func perform(_ reactions: [ATTTransactions.Effect]) -> [GATTEffect] {
+        reactions.map { reaction in
+            switch reaction {
+            case .send(let pdu): .send(pdu)
+            case .finish(let id, .answered): .finish(id: id, .success(.done))
+            case .finish(let id, .refused(let error)): .finish(id: id, .failure(.refused(error.code)))
+            case .finish(let id, .illegal(let text)): .finish(id: id, .failure(.illegalAnswer(text)))
+            case .finish(let id, .expired): .finish(id: id, .failure(.timedOut))
+            case .finish(let id, .abandoned): .finish(id: id, .failure(.linkLost))
+            case .reportViolation(let pdu): .reportViolation(pdu)
+            case .drop: .drop
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    /// Answers a request at once, or puts it to the owner.
+    private mutating func answer(
+        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ bearer: inout BearerState,
+        _ effects: inout [GATTEffect]
+    ) {
+        guard let opcode = pdu.first.map(ATTOpcode.init) else { return }
+        do {
+            try process(opcode, pdu.dropFirst(), &database, &bearer, &effects)
+        } catch let refusal as Refusal {
+            effects.append(.send(ErrorResponse(refusal.code, to: opcode, at: refusal.handle).pdu))
+        } catch {
+            // The parameters do not make sense (Core 6.0, Vol 3, Part F, 3.4.1.1).
+            effects.append(.send(ErrorResponse(.invalidPDU, to: opcode, at: 0).pdu))
+        }
+    }
+
+    private mutating func process(
+        _ opcode: ATTOpcode, _ parameters: ArraySlice<UInt8>, _ database: inout AttributeDatabase,
+        _ bearer: inout BearerState, _ effects: inout [GATTEffect]
+    ) throws {
+        let mtu = bearer.mtu
+        let security = bearer.security
+        switch opcode {
+        case .exchangeMTURequest:
+            let request = try ExchangeMTURequest(octets: parameters)
+            let own = ExchangeMTUResponse(serverRxMTU: UInt16(truncatingIfNeeded: bearer.ownRxMTU))
+            effects.append(.send(own.pdu))
+            effects += bearer.agree(peerRxMTU: request.clientRxMTU)
+        case .findInformationRequest:
+            effects.append(.send(try database.answer(.init(octets: parameters), mtu: mtu).pdu))
+        case .findByTypeValueRequest:
+            let request = try FindByTypeValueRequest(octets: parameters)
+            effects.append(.send(try database.answer(request, mtu: mtu, security: security).pdu))
+        case .readByGroupTypeRequest:
+            let request = try ReadByGroupTypeRequest(octets: parameters)
+            effects.append(.send(try database.answer(request, mtu: mtu, security: security).pdu))
+        case .readRequest:
+            try run(ReadJob(ReadRequest(octets: parameters), mtu: mtu), opcode, database, bearer, &effects)
+        case .readBlobRequest:
+            try run(ReadJob(ReadBlobRequest(octets: parameters), mtu: mtu), opcode, database, bearer, &effects)
+        case .readByTypeRequest:
+            let job = try ReadJob(ReadByTypeRequest(octets: parameters), mtu: mtu, in: database)
+            try run(job, opcode, database, bearer, &effects)
+        case .readMultipleRequest:
+            let handles = try ReadMultipleRequest(octets: parameters).handles
+            let job = try ReadJob(multiple: handles, isVariable: false, mtu: mtu, in: database, security: security)
+            try run(job, opcode, database, bearer, &effects)
+        case .readMultipleVariableRequest:
+            let handles = try ReadMultipleVariableRequest(octets: parameters).handles
+            let job = try ReadJob(multiple: handles, isVariable: true, mtu: mtu, in: database, security: security)
+            try run(job, opcode, database, bearer, &effects)
+        case .writeRequest:
+            let request = try WriteRequest(octets: parameters)
+            let part = GATTWritePart(handle: request.handle, offset: 0, value: request.value)
+            try write([part], opcode, &database, bearer, &effects)
+        case .prepareWriteRequest:
+            try prepare(PrepareWriteRequest(octets: parameters), database, bearer, &effects)
+        case .executeWriteRequest:
+            let flags = try ExecuteWriteRequest(octets: parameters).flags
+            let parts = flags == .write ? prepared : []
+            prepared = []
+            try write(parts, opcode, &database, bearer, &effects)
+        default:
+            throw Refusal(.requestNotSupported, at: 0)
+        }
+    }
+
+    private mutating func run(
+        _ job: ReadJob, _ opcode: ATTOpcode, _ database: AttributeDatabase, _ bearer: BearerState,
+        _ effects: inout [GATTEffect]
+    ) throws(Refusal) {
+        var job = job
+        switch try job.run(database, configurations, security: bearer.security) {
+        case .answer(let pdu):
+            effects.append(.send(pdu))
+        case .ask(let handle, let offset):
+            lastID += 1
+            open = OpenRequest(id: lastID, opcode: opcode, continuation: .read(job))
+            effects.append(.readRequested(GATTReadRequest(id: lastID, handle: handle, offset: offset)))
+        }
+    }
+
+    /// Source: Core 6.0, Vol 3, Part F, 3.4.6.1. Whether the offset makes sense is seen when the queue is executed.
+    private mutating func prepare(
+        _ request: PrepareWriteRequest, _ database: AttributeDatabase, _ bearer: BearerState,
+        _ effects: inout [GATTEffect]
+    ) throws(Refusal) {
+        do throws(ATTErrorCode) {
+            _ = try database.attribute(request.handle, for: .write, on: bearer.security)
+            let octets = prepared.reduce(request.part.count) { $0 + $1.value.count }
+            guard prepared.count < Self.maximumPreparedParts, octets <= Self.maximumPreparedOctets else {
+                throw .prepareQueueFull
+            }
+        } catch {
+            throw Refusal(error, at: request.handle)
+        }
+        let part = GATTWritePart(handle: request.handle, offset: Int(request.offset), value: request.part)
+        prepared.append(part)
+        effects.append(.send(PrepareWriteResponse(echo: request).pdu))
+    }
+
+    /// Does all parts, or none: first the owner is asked for what only it can take, and what the server keeps is
+    /// written when the owner has agreed.
+    private mutating func write(
+        _ parts: [GATTWritePart], _ opcode: ATTOpcode, _ database: inout AttributeDatabase, _ bearer: BearerState,
+        _ effects: inout [GATTEffect]
+    ) throws(Refusal) {
+        let plan = try WritePlan(parts, database, configurations, security: bearer.security)
+        guard plan.asked.isEmpty else {
+            lastID += 1
+            open = OpenRequest(id: lastID, opcode: opcode, continuation: .write(plan))
+            effects.append(
+                .writeRequested(GATTWriteRequest(id: lastID, parts: plan.asked, needsResponse: true)))
+            return
+        }
+        // The answer goes first: what a subscription sets off must not overtake it.
+        effects.append(.send([opcode.response.rawValue]))
+        effects += keep(plan, &database)
+    }
+
+    private mutating func keep(_ plan: WritePlan, _ database: inout AttributeDatabase) -> [GATTEffect] {
+        var effects: [GATTEffect] = []
+        for (handle, value) in plan.kept {
+            guard let index = database.index(of: handle) else { continue }
+            guard case .configuration(let characteristic, _) = database.attributes[index].content else {
+                database.store(value, at: handle)
+                continue
+            }
+            let old = configurations[characteristic] ?? []
+            guard let new = GATTSubscription(octets: value), new != old else { continue }
+            configurations[characteristic] = new.isEmpty ? nil : new
+            effects.append(
+                new.isEmpty ? .unsubscribed(handle: characteristic) : .subscribed(handle: characteristic, new))
+        }
+        return effects
+    }
+}

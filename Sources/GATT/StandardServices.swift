@@ -1,0 +1,62 @@
+import BluetoothTypes
+
+extension AttributeDatabase {
+    /// A database with the two services that every server has: Generic Access and Generic Attribute.
+    ///
+    /// Generic Attribute holds Service Changed, for this database changes while peers are connected. It has no Database
+    /// Hash and no Client Supported Features: the one serves clients that keep what they discovered without a bond,
+    /// the other makes promises about them.
+    ///
+    /// - Parameters:
+    ///   - deviceName: the name in UTF-8, cut to 248 octets (Core 6.0, Vol 3, Part C, 12.1).
+    ///   - appearance: Assigned Numbers, 2.6; 0 is unknown.
+    /// - Source: Core 6.0, Vol 3, Part C, 12 and Part G, 7.
+    package static func standard(deviceName: String, appearance: UInt16 = 0) -> AttributeDatabase {
+        var database = AttributeDatabase()
+        let access = GATTServiceDefinition(
+            uuid: GATTAttributeType.genericAccessService,
+            characteristics: [
+                GATTCharacteristicDefinition(
+                    uuid: GATTAttributeType.deviceName, properties: .read, permissions: .readable,
+                    value: cut(deviceName)),
+                GATTCharacteristicDefinition(
+                    uuid: GATTAttributeType.appearance, properties: .read, permissions: .readable,
+                    value: appearance.octets),
+            ])
+        let attribute = GATTServiceDefinition(
+            uuid: GATTAttributeType.genericAttributeService,
+            characteristics: [
+                GATTCharacteristicDefinition(
+                    uuid: GATTAttributeType.serviceChanged, properties: .indicate, permissions: [], value: [])
+            ])
+        for service in [access, attribute] {
+            do throws(AttributeDatabaseError) {
+                _ = try database.add(service)
+            } catch {
+                preconditionFailure("An empty database refuses its first services: \(error)")
+            }
+        }
+        return database
+    }
+
+    /// Changes the GAP Device Name.
+    package mutating func setDeviceName(_ name: String) {
+        guard let handle = valueHandle(of: GATTAttributeType.deviceName) else { return }
+        store(Self.cut(name), at: handle)
+    }
+
+    /// Where Service Changed stands, to be indicated with ``serviceChangedValue(_:)`` when services come or go.
+    package var serviceChangedHandle: UInt16? { valueHandle(of: GATTAttributeType.serviceChanged) }
+
+    /// Source: Core 6.0, Vol 3, Part G, 7.1.
+    package static func serviceChangedValue(_ range: ClosedRange<UInt16>) -> [UInt8] {
+        range.lowerBound.octets + range.upperBound.octets
+    }
+
+    /// At most 248 octets, and no broken character at the end.
+    private static func cut(_ name: String) -> [UInt8] {
+        var name = name[...]
+        while name.utf8.count > 248 { name.removeLast() }
+        return Array(name.utf8)
+    }
+}
