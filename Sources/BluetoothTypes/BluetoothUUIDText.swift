@@ -1,7 +1,7 @@
 extension BluetoothUUID {
     /// From 4, 8 or 36 hexadecimal characters, the last with hyphens (8-4-4-4-12); `nil` for anything else.
     ///
-    /// The 36 characters of a UUID that stands on the Bluetooth base, and has a 16-bit short form, make that short form.
+    /// The 36 characters of a UUID that stands on the Bluetooth base and fits into 16 bits make that short form.
     package init?(string: String) {
         let characters = Array(string.utf8)
         switch characters.count {

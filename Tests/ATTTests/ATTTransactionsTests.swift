@@ -28,7 +28,9 @@ struct ATTTransactionsTests {
         }
     }
 
-    @Test("An Error Response without an error is no answer, but an end", arguments: ["01 0A 00 00 00", "01", "01 0A 03"])
+    @Test(
+        "An Error Response without an error is no answer, but an end",
+        arguments: ["01 0A 00 00 00", "01", "01 0A 03"])
     func errorResponseThatSaysNothing(pdu: String) {
         var client = ATTTransactions()
         _ = client.handle(.submit(.init(id: 1, pdu: hex("0A 03 00"))), at: Instant())
