@@ -7,6 +7,16 @@ package enum LinkRole: UInt8, Hashable, Sendable {
     case peripheral = 0x01
 }
 
+extension FieldCoder {
+    /// The handle of a connection that exists if `status` says so: 0x000...0xEFF then.
+    fileprivate mutating func newHandle(_ value: inout UInt16, status: HCIErrorCode) throws(PacketError) {
+        try handle("Connection_Handle", &value)
+        guard status != .success || value <= 0x0EFF else {
+            throw PacketError(.valueNotAllowed(Int(value)), field: "Connection_Handle")
+        }
+    }
+}
+
 /// LE Connection Complete. 7.7.65.1.
 package struct LEConnectionComplete: LEEvent {
     package static let subevent = LESubeventCode.connectionComplete
@@ -26,7 +36,7 @@ package struct LEConnectionComplete: LEEvent {
 
     package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
         try coder.choice("Status", &status)
-        try coder.handle("Connection_Handle", &handle)
+        try coder.newHandle(&handle, status: status)
         try coder.choice("Role", &role)
         try coder.typedAddress("Peer_Address_Type", "Peer_Address", &peer)
         try coder.integer("Connection_Interval", &interval)
@@ -57,7 +67,7 @@ package struct LEEnhancedConnectionComplete: LEEvent {
 
     package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
         try coder.choice("Status", &status)
-        try coder.handle("Connection_Handle", &handle)
+        try coder.newHandle(&handle, status: status)
         try coder.choice("Role", &role)
         try coder.typedAddress("Peer_Address_Type", "Peer_Address", &peer)
         try coder.address("Local_Resolvable_Private_Address", &localResolvablePrivateAddress)
