@@ -65,9 +65,9 @@ let package = Package(
                 "CoreBluetooth", "BluetoothSimulation", "Backends", "Simulation", "HostInterface", "BluetoothTypes",
                 "EventLoop",
             ]),
-        .executableTarget(
-            name: "conformance",
-            dependencies: ["CoreBluetooth", "GATT", "ATT", "GAP", "HCI", "BluetoothTypes", "ByteCodec", "EventLoop"]),
+        .target(
+            name: "ConformanceKit", dependencies: ["GATT", "ATT", "GAP", "BluetoothTypes", "EventLoop"]),
+        .executableTarget(name: "conformance", dependencies: ["ConformanceKit"]),
         .executableTarget(
             name: "benchmark",
             dependencies: [
@@ -90,7 +90,9 @@ let package = Package(
             name: "ATTTests", dependencies: ["ATT", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
         .testTarget(
             name: "GATTTests",
-            dependencies: ["GATT", "ATT", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
+            dependencies: [
+                "GATT", "ATT", "ConformanceKit", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit",
+            ]),
         .testTarget(
             name: "GAPTests",
             dependencies: ["GAP", "HCI", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),

@@ -34,7 +34,8 @@ struct Read: ClientProcedure {
 
     mutating func proceed(_ parameters: ArraySlice<UInt8>, mtu: Int) throws(GATTFailure) -> ProcedureStep {
         hasFirstPart = true
-        value += parameters
+        // An answer longer than ATT_MTU is believed up to there; what lies behind is asked for again.
+        value += parameters.prefix(mtu - 1)
         guard parameters.count >= mtu - 1, value.count < ATTLimits.maximumValueLength else {
             return .finish(.value(Array(value.prefix(ATTLimits.maximumValueLength))))
         }

@@ -28,16 +28,19 @@ package struct GATTCharacteristicDefinition: Equatable, Sendable {
     /// A value for the database to keep; `nil` asks the owner at every read and write.
     package var value: [UInt8]?
     package var descriptors: [GATTDescriptorDefinition]
+    /// Only over an encrypted link may a peer subscribe.
+    package var subscriptionNeedsEncryption: Bool
 
     package init(
         uuid: BluetoothUUID, properties: GATTProperties, permissions: GATTPermissions, value: [UInt8]? = nil,
-        descriptors: [GATTDescriptorDefinition] = []
+        descriptors: [GATTDescriptorDefinition] = [], subscriptionNeedsEncryption: Bool = false
     ) {
         self.uuid = uuid
         self.properties = properties
         self.permissions = permissions
         self.value = value
         self.descriptors = descriptors
+        self.subscriptionNeedsEncryption = subscriptionNeedsEncryption
     }
 }
 
@@ -143,7 +146,10 @@ private struct ServiceBuilder {
         if characteristic.properties.contains(.indicate) { allowed.insert(.indications) }
         if !allowed.isEmpty {
             let configuration = GATTAttribute.Content.configuration(of: UInt16(declaration + 1), allowed: allowed)
-            append(GATTAttributeType.clientCharacteristicConfiguration, [.readable, .writeable], configuration)
+            let permissions: GATTPermissions =
+                characteristic.subscriptionNeedsEncryption
+                ? [.readable, .writeEncryptionRequired] : [.readable, .writeable]
+            append(GATTAttributeType.clientCharacteristicConfiguration, permissions, configuration)
         }
         // Source: 3.3.3.1. Bit 0 is Reliable Write, which this server does for every value.
         let extended = GATTAttributeType.extendedProperties

@@ -1,0 +1,58 @@
+import ConformanceKit
+import Foundation
+import Testing
+
+/// Plays the files of `Tests/Vectors`, as the tool `conformance` does.
+@Suite("Wire vectors")
+struct VectorTests {
+    @Test("Attribute protocol scripts: all that need no pairing")
+    func gattScripts() throws {
+        let report = try play("gatt-pdu-scripts.json")
+        #expect(report.failures == [])
+        #expect(report.passed == 85)
+        #expect(report.skips.count == 8)
+        #expect(report.skips.allSatisfy { $0.reason.hasPrefix("needs pairing (Security Manager), not built yet") })
+        #expect(report.summary == "85 passed, 0 failed, 8 skipped")
+    }
+
+    @Test("UUID spellings")
+    func uuidStrings() throws {
+        let report = try play("uuid-strings.json")
+        #expect(report.failures == [])
+        #expect(report.summary == "24 passed, 0 failed")
+    }
+
+    @Test("A wrong expectation is a failure that shows both sides")
+    func failure() throws {
+        let text = try String(contentsOf: Self.url("gatt-pdu-scripts.json"), encoding: .utf8)
+        let wrong = text.replacingOccurrences(of: "0b426c75655a\"", with: "0b426c75655b\"")
+        let report = try VectorFile(Data(wrong.utf8)).play()
+        let first = try #require(report.failures.first)
+        #expect(first.name == "/TP/GAR/SR/BV-01-C/small")
+        #expect(first.expected == "0B 42 6C 75 65 5B")
+        #expect(first.actual == "0B 42 6C 75 65 5A")
+    }
+
+    @Test(
+        "A damaged or unknown file is refused with a reason",
+        arguments: [
+            ("", "It is damaged: not JSON."),
+            ("[]", "The format is not known: its JSON is no object."),
+            ("{}", "The format is not known: keys none."),
+            (#"{"meta": {}, "rows": []}"#, "The format is not known: keys meta, rows."),
+            (#"{"valid": [], "malformed": [1]}"#, "It is damaged: malformed.[0]: no String."),
+            (#"{"databases": {}, "cases": [{}]}"#, "It is damaged: cases.[0]: id is missing."),
+        ])
+    func refused(text: String, reason: String) {
+        #expect(throws: VectorFileError(reason)) { try VectorFile(Data(text.utf8)) }
+    }
+
+    private func play(_ name: String) throws -> ConformanceReport {
+        try VectorFile(Data(contentsOf: Self.url(name))).play()
+    }
+
+    private static func url(_ name: String) -> URL {
+        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "Vectors").appending(path: name)
+    }
+}
