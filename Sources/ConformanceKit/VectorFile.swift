@@ -3,6 +3,7 @@ package import Foundation
 /// A file of one of the formats that this library plays, told apart by what is in it.
 package enum VectorFile {
     case gattScripts(GATTScripts)
+    case advertisements(Advertisements)
     case uuidStrings(UUIDStrings)
 
     /// - Throws: ``VectorFileError`` if the file is not JSON, of no known format, or damaged.
@@ -18,6 +19,7 @@ package enum VectorFile {
         }
         switch Set(object.keys).subtracting(["meta"]) {
         case ["databases", "cases"]: self = .gattScripts(try Self.decode(data))
+        case ["advertisements"]: self = .advertisements(try Self.decode(data))
         case ["valid", "malformed"]: self = .uuidStrings(try Self.decode(data))
         default:
             let keys = object.keys.sorted().joined(separator: ", ")
@@ -40,6 +42,7 @@ package enum VectorFile {
     package func play() throws(VectorFileError) -> ConformanceReport {
         switch self {
         case .gattScripts(let scripts): try scripts.play()
+        case .advertisements(let advertisements): advertisements.play()
         case .uuidStrings(let strings): strings.play()
         }
     }

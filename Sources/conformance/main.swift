@@ -8,6 +8,7 @@ let help = """
 
     Known formats, told apart by their content:
       attribute protocol scripts   databases and cases, as in gatt-pdu-scripts.json
+      advertising payloads         as in advertisements.json
       UUID spellings               as in uuid-strings.json
 
     Each case that fails is printed with what was expected and what happened; each that needs a part of

@@ -15,6 +15,13 @@ struct VectorTests {
         #expect(report.summary == "85 passed, 0 failed, 8 skipped")
     }
 
+    @Test("Advertising payloads")
+    func advertisements() throws {
+        let report = try play("advertisements.json")
+        #expect(report.failures == [])
+        #expect(report.summary == "385 passed, 0 failed")
+    }
+
     @Test("UUID spellings")
     func uuidStrings() throws {
         let report = try play("uuid-strings.json")
