@@ -60,18 +60,17 @@ extension AttributeDatabase {
         var groups: [ReadByGroupTypeResponse.Group] = []
         var room = mtu - 2
         for candidate in slice(range) where candidate.type == type {
+            guard case .stored(let value) = candidate.content else { continue }
             do throws(ATTErrorCode) {
-                let attribute = try attribute(candidate.handle, for: .read, on: security)
-                guard case .stored(let value) = attribute.content else { continue }
-                let shown = Array(value.prefix(min(mtu - 6, 251)))
-                room -= 4 + shown.count
-                guard room >= 0, groups.isEmpty || groups[0].value.count == shown.count else { break }
-                groups.append(.init(handle: attribute.handle, end: attribute.groupEnd, value: shown))
-                continue
+                _ = try attribute(candidate.handle, for: .read, on: security)
             } catch {
-                if groups.isEmpty { throw Refusal(error, at: candidate.handle) }
+                guard groups.isEmpty else { break }
+                throw Refusal(error, at: candidate.handle)
             }
-            break
+            let shown = Array(value.prefix(min(mtu - 6, 251)))
+            room -= 4 + shown.count
+            guard room >= 0, groups.isEmpty || groups[0].value.count == shown.count else { break }
+            groups.append(.init(handle: candidate.handle, end: candidate.groupEnd, value: shown))
         }
         guard !groups.isEmpty else { throw Refusal(.attributeNotFound, at: request.startingHandle) }
         return ReadByGroupTypeResponse(groups: groups)
