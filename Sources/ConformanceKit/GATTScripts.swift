@@ -128,7 +128,7 @@ package struct GATTScripts: Decodable, Sendable {
                 report.skips.append(.init(name: script.id, reason: reason))
                 continue
             }
-            guard script.iut_mtu >= 23 else { throw VectorFileError("It is damaged: an MTU of \(script.iut_mtu).") }
+            if let damage = script.damage { throw VectorFileError("It is damaged: \(script.id): \(damage).") }
             var table = AttributeDatabase()
             if let name = script.database {
                 guard let known = tables[name] else { throw VectorFileError("It is damaged: no database \(name).") }
@@ -162,6 +162,16 @@ extension GATTScripts.Database {
 }
 
 extension GATTScripts.Script {
+    /// What makes the case unplayable; `nil` if nothing does.
+    fileprivate var damage: String? {
+        if iut_mtu < 23 { return "an MTU of \(iut_mtu)" }
+        if steps.contains(where: { ($0.dir == .send || $0.dir == .receive) && $0.pdu?.octets.isEmpty ?? true }) {
+            return "a step without a PDU"
+        }
+        let needsOperation = role == .client || steps.contains { $0.dir == .trigger }
+        return needsOperation && api == nil ? "no operation" : nil
+    }
+
     /// What the stack would need to play this; `nil` if it has all.
     fileprivate var whyNotApplicable: String? {
         switch api?.op {

@@ -26,7 +26,7 @@ package struct GATTBearer: Sendable {
         case notify(id: UInt64, handle: UInt16, value: [UInt8])
         /// As `notify`, and ends with the peer's confirmation. One is on its way at a time.
         case indicate(id: UInt64, handle: UInt16, value: [UInt8])
-        /// These attributes have been removed from the database.
+        /// These attributes have been removed from the database. A request that waits for the owner of one is refused.
         case forget(ClosedRange<UInt16>)
 
         case securityChanged(GATTLinkSecurity)
@@ -80,8 +80,7 @@ package struct GATTBearer: Sendable {
             let indication = HandleValueIndication(handle: handle, value: fitting(value))
             return server.indicate(id, indication.pdu, at: now)
         case .forget(let range):
-            server.forget(range)
-            return []
+            return server.forget(range, &database, &state)
         case .securityChanged(let security):
             state.security = security
             return []

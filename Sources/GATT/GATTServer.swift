@@ -112,10 +112,20 @@ struct GATTServer: Sendable {
 
     mutating func wake(at now: Instant) -> [GATTEffect] { perform(indications.wake(at: now)) }
 
-    /// Forgets what the peer configured for attributes that are gone.
-    mutating func forget(_ range: ClosedRange<UInt16>) {
+    /// Attributes have been removed: forgets what the peer configured and prepared, and answers for the owner if the
+    /// open request is about one of them.
+    mutating func forget(
+        _ range: ClosedRange<UInt16>, _ database: inout AttributeDatabase, _ bearer: inout BearerState
+    ) -> [GATTEffect] {
         configurations = configurations.filter { !range.contains($0.key) }
         prepared.removeAll { range.contains($0.handle) }
+        guard let open else { return [] }
+        let isGone =
+            switch open.continuation {
+            case .read(let job): range.contains(job.current)
+            case .write(let plan): plan.asked.contains { range.contains($0.handle) }
+            }
+        return isGone ? respond(to: open.id, .invalidHandle, [], &database, &bearer) : []
     }
 
     /// The link is gone, or its bearer is dead.

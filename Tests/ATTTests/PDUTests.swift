@@ -45,6 +45,10 @@ struct PDUTests {
             ]),
             "23 03 00 01 00 AA 04 00 00 00")
         try expect(WriteCommand(handle: 3, value: [0xAA]), "52 03 00 AA")
+        var signed = SignedWriteCommand()
+        signed.handle = 3
+        signed.valueAndSignature = [0xAA] + hex("00 00 00 00 F1 87 1E 93 3C 90 0F F1")
+        try expect(signed, "D2 03 00 AA 00 00 00 00 F1 87 1E 93 3C 90 0F F1")
     }
 
     @Test("Opcodes fall into the six kinds of PDU, or into none — 3.3 and 3.4.8")

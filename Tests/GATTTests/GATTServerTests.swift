@@ -221,6 +221,19 @@ struct GATTServerTests {
         }
     }
 
+    @Test("When attributes are removed, an open request for one is refused, and its configuration is forgotten")
+    func removal() throws {
+        var server = ServedBearer(try lock())
+        _ = server.handle(.receive(hex("12 04 00 01 00")[...]), at: Instant())
+        _ = server.handle(.receive(hex("0A 06 00")[...]), at: Instant())
+        _ = server.handle(.receive(hex("0A 03 00")[...]), at: Instant())  // Waits.
+        server.database.removeService(at: 1)
+        let effects = server.handle(.forget(1...12), at: Instant())
+        #expect(effects == [.send(hex("01 0A 06 00 01")), .send(hex("01 0A 03 00 01"))])
+        #expect(server.bearer.subscription(to: 3) == [])
+        #expect(server.handle(.respond(id: 1, error: nil, value: [0xAA]), at: Instant()) == [])
+    }
+
     @Test("GATT/SR/GAR/BI-05-C: what needs an encrypted link, by every way that leads to it")
     func encryption() throws {
         Scene.play(ServedBearer(try lock())) { server in
