@@ -29,14 +29,13 @@ package enum VectorFile {
 
     /// - Throws: ``VectorFileError`` also if there is no such file, or it can't be read.
     package init(path: String) throws(VectorFileError) {
-        var isDirectory: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw VectorFileError("There is no such file.")
-        }
-        guard !isDirectory.boolValue else { throw VectorFileError("It is a directory, not a file.") }
+        let url = URL(filePath: path)
+        guard FileManager.default.fileExists(atPath: path) else { throw VectorFileError("There is no such file.") }
+        let isDirectory = try? url.resourceValues(forKeys: [.isDirectoryKey]).isDirectory
+        if isDirectory == true { throw VectorFileError("It is a directory, not a file.") }
         let data: Data
         do {
-            data = try Data(contentsOf: URL(filePath: path))
+            data = try Data(contentsOf: url)
         } catch {
             throw VectorFileError("It can't be read: \(error.localizedDescription)")
         }
