@@ -1,0 +1,366 @@
+package import BluetoothTypes
+package import EventLoop
+
+/// One connection, as central or as peripheral.
+///
+///              granted             central: sent; peripheral: at once
+///     waiting ─────────▶ in event ────────────────────────────────────▶ listening
+///        ▲                  │ ▲             heard: acknowledge, answer      │
+///        │                  │ └─────────────────────────────────────────────┤
+///        └──────────────────┴─────────────────────────────────────────────┘ silence, no more data, no more time
+///
+/// In each event the central speaks first, on the anchor; then both alternate at `T_IFS` while either has more data
+/// and the next exchange ends before the next anchor.
+///
+/// Source: Core 6.0, Vol 6, Part B, 4.5.
+package struct Connection: Sendable {
+    enum Phase: Sendable { case waiting, transmitting, listening, over }
+
+    package let role: ConnectionRole
+    package let peer: DeviceAddress
+    package let accessAddress: UInt32
+    package internal(set) var timing: ConnectionTiming
+    package internal(set) var channels: UsedChannels
+    /// The strength of the last packet, in dBm; 127 before the first (Core 6.0, Vol 4, Part E, 7.5.4).
+    package private(set) var rssi: Int8 = 127
+
+    let capabilities: LinkCapabilities
+    let selection: ChannelSelection
+    let clockDrift: Int
+
+    // The event that is going on, or comes next.
+    var phase = Phase.waiting
+    /// Counted from 0 without wrapping; its low 16 bits are `connEventCounter`.
+    var event = 0
+    /// Where the central's first packet of that event is expected.
+    var anchor: Instant
+    /// How much later it may come: the transmit window, on a new connection or at an instant.
+    var window: Duration
+    /// The event in which the last anchor was heard: from there the clocks drift apart.
+    var lastHeardEvent = 0
+    /// Events jumped over under the latency that might still be attended.
+    var skipped = 0
+    var interval: Duration
+    private var widening: Duration
+
+    // Within an event.
+    private var channel: UInt8 = 0
+    private var limit: Instant
+    private var hasAnchor = false
+    private var badPackets = 0
+    private var peerHasMore = false
+    private var sentMore = false
+
+    // Acknowledgement, Vol 6, Part B, 4.5.9.
+    private var sequence = false
+    private var nextExpected = false
+    private var inFlight: TransmitQueue.Outgoing?
+    var queue = TransmitQueue()
+    private var completed = 0
+
+    // Supervision, Vol 6, Part B, 4.5.2.
+    private var isEstablished = false
+    private var lastHeard: Instant
+    var control = ControlState()
+
+    package init(_ setup: ConnectionSetup, capabilities: LinkCapabilities) {
+        role = setup.role
+        peer = setup.peer
+        accessAddress = setup.offer.accessAddress
+        timing = setup.offer.timing
+        channels = setup.offer.channels
+        self.capabilities = capabilities
+        selection =
+            setup.usesAlgorithm2
+            ? .algorithm2(accessAddress: setup.offer.accessAddress)
+            : .algorithm1(hopIncrement: setup.offer.hopIncrement)
+        clockDrift = capabilities.clockAccuracy + setup.peerClockAccuracy
+        anchor = setup.windowStart
+        window = setup.role == .peripheral ? AirTiming.slot * Int(setup.offer.windowSize) : .zero
+        interval = setup.offer.timing.intervalDuration
+        widening = Self.widening(per: interval, drift: clockDrift)
+        limit = setup.end
+        lastHeard = setup.end
+    }
+
+    /// How far clocks with this accuracy may drift apart in an interval. Vol 6, Part B, 4.2.4.
+    static func widening(per interval: Duration, drift: Int) -> Duration { interval * drift / 1_000_000 }
+
+    // MARK: Asking for the radio
+
+    /// When the radio is needed for the next event.
+    package var nextStart: Instant? {
+        switch (phase, role) {
+        case (.over, _): nil
+        case (_, .central): anchor
+        case (_, .peripheral): anchor.advanced(by: .zero - receiveMargin)
+        }
+    }
+
+    private var receiveMargin: Duration {
+        AirTiming.sleepClockJitter + widening * (event - lastHeardEvent)
+    }
+
+    /// The time in which one exchange of the longest packets fits.
+    package var exchangeTime: Duration {
+        AirTiming.duration(payloadCount: max(queue.nextCount, 27)) * 2 + AirTiming.interFrameSpace * 2
+    }
+
+    /// How many events in a row went by unheard, for whoever decides between two connections.
+    package var missedEvents: Int { event - lastHeardEvent }
+
+    /// When ``wake(at:reports:)`` must be called, radio or not.
+    package var deadline: Instant? {
+        guard phase != .over else { return nil }
+        return control.deadline.map { min($0, supervisionEnd) } ?? supervisionEnd
+    }
+
+    private var supervisionEnd: Instant {
+        lastHeard.advanced(by: isEstablished ? timing.timeoutDuration : interval * 6)
+    }
+
+    /// Lets the supervision and the procedures' timers act.
+    package mutating func wake(at now: Instant, reports: inout [ConnectionReport]) {
+        guard phase != .over else { return }
+        if now >= supervisionEnd {
+            close(isEstablished ? .connectionTimeout : .failedToBeEstablished, reports: &reports)
+        } else if let deadline = control.deadline, now >= deadline {
+            close(control.isTerminating ? .localHostTerminated : .responseTimeout, reports: &reports)
+        }
+    }
+
+    /// The radio is not to be had for the event that is due.
+    package mutating func skipEvent(at now: Instant, reports: inout [ConnectionReport]) {
+        beginEvent(at: now, reports: &reports)
+        if phase != .over { step(1) }
+    }
+
+    // MARK: Events
+
+    package mutating func handle(
+        _ input: RadioInput, at now: Instant, reports: inout [ConnectionReport]
+    ) -> RadioOrder {
+        switch (phase, input) {
+        case (.waiting, .granted(let wantedBack)):
+            return enterEvent(at: now, wantedBack: wantedBack, reports: &reports)
+        case (.transmitting, .sent):
+            return listenOn(at: now, reports: &reports)
+        case (.listening, .heard(let reception)):
+            return hear(reception, at: now, reports: &reports)
+        case (.listening, .silence), (.transmitting, .revoked), (.listening, .revoked):
+            return leaveEvent(reports: &reports)
+        case (.waiting, _), (.transmitting, _), (.listening, _), (.over, _):
+            return .release
+        }
+    }
+
+    private mutating func enterEvent(
+        at now: Instant, wantedBack: Instant?, reports: inout [ConnectionReport]
+    ) -> RadioOrder {
+        beginEvent(at: now, reports: &reports)
+        guard phase != .over else { return .release }
+        channel = selection.channel(event: event, used: channels)
+        hasAnchor = false
+        badPackets = 0
+        peerHasMore = false
+        limit = anchor.advanced(by: interval - AirTiming.interFrameSpace)
+        if let wantedBack { limit = min(limit, wantedBack) }
+        switch role {
+        case .central:
+            return transmit(at: now)
+        case .peripheral:
+            phase = .listening
+            return .listen(
+                channel: channel, accessAddress: accessAddress,
+                until: anchor.advanced(by: window + receiveMargin + AirTiming.synchronization))
+        }
+    }
+
+    /// Asks the connection to give the radio back behind the current exchange.
+    package mutating func yield(by instant: Instant) { limit = min(limit, instant) }
+
+    private mutating func listenOn(at now: Instant, reports: inout [ConnectionReport]) -> RadioOrder {
+        if let reason = control.farewell {
+            // The acknowledgement of the peer's LL_TERMINATE_IND is out. Vol 6, Part B, 5.1.6.
+            close(reason, reports: &reports)
+            return .release
+        }
+        // A peripheral listens on only if the central has a reason to go on; a packet it could not read may hold one.
+        let goesOn = role == .central || sentMore || peerHasMore || badPackets > 0
+        guard goesOn, role == .central || fits(from: now, emptyAnswer: true) else {
+            return leaveEvent(reports: &reports)
+        }
+        phase = .listening
+        return .listen(
+            channel: channel, accessAddress: accessAddress, until: now.advanced(by: AirTiming.answerWindow))
+    }
+
+    private mutating func hear(
+        _ reception: Reception, at now: Instant, reports: inout [ConnectionReport]
+    ) -> RadioOrder {
+        rssi = reception.rssi
+        if role == .peripheral, !hasAnchor {
+            // The anchor is the start of the event's first packet, readable or not. Vol 6, Part B, 4.5.1.
+            hasAnchor = true
+            anchor = reception.start
+            window = .zero
+            lastHeardEvent = event
+            limit = min(limit, anchor.advanced(by: interval - AirTiming.interFrameSpace))
+        }
+        if reception.isIntact {
+            badPackets = 0
+            accept(reception, at: now, reports: &reports)
+            if phase == .over { return .release }
+        } else {
+            badPackets += 1
+            // Two in a row close the event. Vol 6, Part B, 4.5.6.
+            if badPackets == 2 { return leaveEvent(reports: &reports) }
+        }
+        return goOn(at: now, reports: &reports)
+    }
+
+    private mutating func goOn(at now: Instant, reports: inout [ConnectionReport]) -> RadioOrder {
+        let start = now.advanced(by: AirTiming.interFrameSpace)
+        switch role {
+        case .peripheral:
+            let shortest = AirTiming.duration(payloadCount: inFlight?.payload.count ?? 0)
+            guard start.advanced(by: shortest) <= limit || control.farewell != nil else {
+                return leaveEvent(reports: &reports)
+            }
+            return transmit(at: start)
+        case .central:
+            let wantsMore =
+                peerHasMore || badPackets > 0 || inFlight != nil || !queue.isEmpty || control.farewell != nil
+            guard wantsMore, fits(from: now, emptyAnswer: !peerHasMore) else { return leaveEvent(reports: &reports) }
+            return transmit(at: start)
+        }
+    }
+
+    /// Whether a packet of this side and an answer still end before the event must.
+    private func fits(from now: Instant, emptyAnswer: Bool) -> Bool {
+        let answer = emptyAnswer ? AirTiming.emptyPacket : AirTiming.duration(payloadCount: control.receiveOctets)
+        // A peripheral asks whether the central's packet and its own answer fit, and knows of neither how long.
+        let count = role == .peripheral ? 0 : inFlight?.payload.count ?? queue.nextCount
+        let own = AirTiming.duration(payloadCount: count)
+        return now.advanced(by: AirTiming.interFrameSpace + own + AirTiming.interFrameSpace + answer) <= limit
+    }
+
+    private mutating func leaveEvent(reports: inout [ConnectionReport]) -> RadioOrder {
+        if completed > 0 {
+            reports.append(.completed(completed))
+            completed = 0
+        }
+        phase = .waiting
+        step(1 + eventsToSkip)
+        return .release
+    }
+
+    /// A peripheral with nothing to say may stay away. Vol 6, Part B, 4.5.1.
+    private var eventsToSkip: Int {
+        guard role == .peripheral, hasAnchor, isEstablished, queue.isEmpty, inFlight?.payload.isEmpty ?? true, !peerHasMore,
+            !control.awaitsInstant
+        else { return 0 }
+        return Int(timing.latency)
+    }
+
+    private mutating func step(_ events: Int) {
+        event += events
+        skipped = events - 1
+        anchor = anchor.advanced(by: interval * events)
+    }
+
+    /// Goes back to the earliest of the skipped events that can still be reached: there is something to say.
+    mutating func attendNextEvent(at now: Instant) {
+        guard skipped > 0, phase == .waiting else { return }
+        // Leave the radio time to get ready.
+        let earliest = now.advanced(by: AirTiming.slot)
+        while skipped > 0, anchor.advanced(by: .zero - interval) > earliest {
+            step(back: 1)
+        }
+    }
+
+    private mutating func step(back events: Int) {
+        event -= events
+        skipped -= events
+        anchor = anchor.advanced(by: .zero - interval * events)
+    }
+
+    /// Applies what was agreed for this event.
+    private mutating func beginEvent(at now: Instant, reports: inout [ConnectionReport]) {
+        let previous = interval
+        applyInstants(reports: &reports)
+        if interval != previous { widening = Self.widening(per: interval, drift: clockDrift) }
+    }
+
+    mutating func close(_ reason: LinkError, reports: inout [ConnectionReport]) {
+        phase = .over
+        reports.append(.closed(reason))
+    }
+}
+
+// MARK: - Acknowledgement and flow control, Core 6.0, Vol 6, Part B, 4.5.9
+
+extension Connection {
+    /// Takes in a readable packet: what it acknowledges, and what it brings.
+    private mutating func accept(_ reception: Reception, at now: Instant, reports: inout [ConnectionReport]) {
+        let header = DataHeader(rawValue: reception.frame.header)
+        lastHeard = now
+        lastHeardEvent = event
+        isEstablished = true
+        peerHasMore = header.hasMoreData
+        if let sent = inFlight, header.nextExpected != sequence {
+            sequence.toggle()
+            inFlight = nil
+            if sent.completesPacket { noteCompleted(reports: &reports) }
+            if sent.kind == .control { controlAcknowledged(sent.payload, reports: &reports) }
+            if phase == .over { return }
+        }
+        guard header.sequence == nextExpected else { return }
+        nextExpected.toggle()
+        switch header.kind {
+        case .control:
+            receiveControl(reception.frame.payload, at: now, reports: &reports)
+        case .start, .continuation:
+            guard !reception.frame.payload.isEmpty else { return }
+            reports.append(.data(reception.frame.payload, isStart: header.kind == .start))
+        case .reserved:
+            break
+        }
+    }
+
+    /// Tells the host at the end of the event, or as soon as a burst has used up a few of its buffers.
+    private mutating func noteCompleted(reports: inout [ConnectionReport]) {
+        completed += 1
+        guard completed >= 4 else { return }
+        reports.append(.completed(completed))
+        completed = 0
+    }
+
+    private mutating func transmit(at start: Instant) -> RadioOrder {
+        let outgoing: TransmitQueue.Outgoing
+        if let unacknowledged = inFlight {
+            outgoing = unacknowledged
+        } else if start.advanced(by: AirTiming.duration(payloadCount: queue.nextCount)) <= limit {
+            outgoing = queue.removeNext()
+        } else {
+            outgoing = .empty
+        }
+        inFlight = outgoing
+        sentMore = !queue.isEmpty
+        phase = .transmitting
+        let header = DataHeader(
+            outgoing.kind, nextExpected: nextExpected, sequence: sequence, hasMoreData: sentMore,
+            payloadCount: outgoing.payload.count)
+        return .transmit(
+            RadioFrame(
+                channel: channel, accessAddress: accessAddress, header: header.rawValue, payload: outgoing.payload),
+            at: start)
+    }
+
+    /// Queues one packet of the host; it is cut into as many PDUs as it takes.
+    package mutating func send(_ payload: ArraySlice<UInt8>, isContinuation: Bool, at now: Instant) {
+        guard phase != .over, !control.isTerminating else { return }
+        queue.append(payload, isContinuation: isContinuation)
+        attendNextEvent(at: now)
+    }
+}

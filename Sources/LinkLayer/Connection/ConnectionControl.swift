@@ -1,0 +1,303 @@
+import ByteCodec
+package import EventLoop
+
+// The link layer's control procedures: Core 6.0, Vol 6, Part B, 5.1.
+
+extension Connection {
+    // MARK: What the host asks for
+
+    /// Starts a procedure, now or behind the one that is running.
+    package mutating func start(
+        _ procedure: LinkProcedure, at now: Instant, reports: inout [ConnectionReport]
+    ) {
+        guard phase != .over, !control.isTerminating else { return }
+        control.waiting.append(procedure)
+        startNext(at: now, reports: &reports)
+    }
+
+    /// Ends the connection, with a word to the peer. 5.1.6.
+    package mutating func terminate(_ reason: LinkError, at now: Instant) {
+        guard phase != .over, !control.isTerminating else { return }
+        control.terminateUntil = now.advanced(by: timing.timeoutDuration)
+        queue.removeAll()
+        queue.append(control: controlPayload(.terminate, ControlCode(reason.rawValue)))
+        attendNextEvent(at: now)
+    }
+
+    /// The host's word on the parameters that the peer asked for; `nil` refuses. 5.1.7.
+    package mutating func answerParameterRequest(
+        _ answer: ConnectionParameterRange?, at now: Instant, reports: inout [ConnectionReport]
+    ) {
+        guard control.askedParameters != nil else { return }
+        control.askedParameters = nil
+        guard let answer else {
+            sendReject(.parameterRequest, .unacceptableParameters, at: now)
+            return
+        }
+        switch role {
+        case .central: sendUpdate(answer, at: now)
+        case .peripheral: sendControl(controlPayload(.parameterResponse, answer), at: now)
+        }
+    }
+
+    package var hasParameterQuestion: Bool { control.askedParameters != nil }
+    package var isUpdating: Bool {
+        if control.pendingUpdate != nil { return true }
+        if case .update = control.running?.procedure { return true }
+        return control.waiting.contains { if case .update = $0 { true } else { false } }
+    }
+
+    private mutating func startNext(at now: Instant, reports: inout [ConnectionReport]) {
+        while control.running == nil, !control.waiting.isEmpty {
+            let procedure = control.waiting.removeFirst()
+            guard begin(procedure, at: now, reports: &reports) else { continue }
+            control.running = (procedure, now.advanced(by: ControlState.responseTimeout))
+        }
+    }
+
+    /// Sends the first PDU of a procedure; `false` if the answer is known already.
+    private mutating func begin(
+        _ procedure: LinkProcedure, at now: Instant, reports: inout [ConnectionReport]
+    ) -> Bool {
+        switch procedure {
+        case .update(let range):
+            switch role {
+            case .central: sendUpdate(range, at: now)
+            case .peripheral: sendControl(controlPayload(.parameterRequest, range), at: now)
+            }
+        case .channelMap(let channels):
+            var indication = ChannelMapIndication()
+            indication.channels = channels
+            let instant = nextInstant
+            indication.instant = UInt16(truncatingIfNeeded: instant)
+            control.pendingChannels = (channels, instant)
+            sendControl(controlPayload(.channelMap, indication), at: now)
+        case .featureExchange:
+            if let features = control.remoteFeatures {
+                reports.append(.remoteFeatures(.success, features))
+                return false
+            }
+            let opcode = role == .central ? ControlOpcode.featureRequest : .peripheralFeatureRequest
+            sendControl(controlPayload(opcode, FeatureSet(capabilities.features)), at: now)
+        case .versionExchange:
+            if let version = control.remoteVersion {
+                reports.append(.remoteVersion(.success, version))
+                return false
+            }
+            sendVersion(at: now)
+        case .length(let maxTxOctets):
+            control.ownMaxTxOctets = maxTxOctets
+            sendControl(controlPayload(.lengthRequest, ownLengths), at: now)
+        }
+        return true
+    }
+
+    private mutating func finish(at now: Instant, reports: inout [ConnectionReport]) {
+        control.running = nil
+        startNext(at: now, reports: &reports)
+    }
+
+    // MARK: Sending
+
+    private mutating func sendControl(_ payload: [UInt8], at now: Instant) {
+        queue.append(control: payload)
+        attendNextEvent(at: now)
+    }
+
+    private mutating func sendReject(_ opcode: ControlOpcode, _ error: LinkError, at now: Instant) {
+        sendControl(controlPayload(.rejectExtended, ExtendedReject(rejectedOpcode: opcode, error: error)), at: now)
+    }
+
+    private mutating func sendVersion(at now: Instant) {
+        guard !control.hasSentVersion else { return }
+        control.hasSentVersion = true
+        sendControl(controlPayload(.version, capabilities.version), at: now)
+    }
+
+    /// An event that both sides reach after the announcement, even if some packets get lost. 5.1.1: at least six.
+    private var nextInstant: Int { event + 6 + Int(timing.latency) }
+
+    private mutating func sendUpdate(_ range: ConnectionParameterRange, at now: Instant) {
+        var indication = ConnectionUpdateIndication()
+        indication.timing = ConnectionTiming(
+            interval: range.intervalMax, latency: range.latency, timeout: range.timeout)
+        let instant = nextInstant
+        indication.instant = UInt16(truncatingIfNeeded: instant)
+        control.pendingUpdate = (indication, instant)
+        sendControl(controlPayload(.connectionUpdate, indication), at: now)
+    }
+
+    // MARK: Instants
+
+    /// Puts into force what was agreed for the event that is about to begin.
+    mutating func applyInstants(reports: inout [ConnectionReport]) {
+        if let pending = control.pendingChannels, event >= pending.event {
+            channels = pending.channels
+            control.pendingChannels = nil
+            if case .channelMap = control.running?.procedure { finish(at: anchor, reports: &reports) }
+        }
+        guard let pending = control.pendingUpdate, event >= pending.event else { return }
+        control.pendingUpdate = nil
+        let isChange = timing != pending.indication.timing
+        timing = pending.indication.timing
+        interval = timing.intervalDuration
+        anchor = anchor.advanced(by: AirTiming.slot * Int(pending.indication.windowOffset))
+        window = role == .peripheral ? AirTiming.slot * Int(pending.indication.windowSize) : .zero
+        if case .update = control.running?.procedure {
+            reports.append(.updated(timing))
+            finish(at: anchor, reports: &reports)
+        } else if isChange {
+            reports.append(.updated(timing))
+        }
+    }
+
+    /// The event that an instant of 16 bits means; `nil` if it has passed. 5.5.
+    private func event(at instant: UInt16) -> Int? {
+        let distance = instant &- UInt16(truncatingIfNeeded: event)
+        return distance < 32767 ? event + Int(distance) : nil
+    }
+
+    // MARK: Receiving
+
+    mutating func controlAcknowledged(_ payload: ArraySlice<UInt8>, reports: inout [ConnectionReport]) {
+        guard payload.first == ControlOpcode.terminate.rawValue else { return }
+        close(.localHostTerminated, reports: &reports)
+    }
+
+    mutating func receiveControl(
+        _ payload: ArraySlice<UInt8>, at now: Instant, reports: inout [ConnectionReport]
+    ) {
+        guard let first = payload.first else { return }
+        do throws(PacketError) {
+            try take(
+                ControlOpcode(rawValue: first), payload.dropFirst(), at: now, reports: &reports)
+        } catch {
+            // Of the wrong length or with reserved values: answered like one that is not known. 2.4.2.
+            sendControl(controlPayload(.unknownResponse, ControlCode(first)), at: now)
+        }
+    }
+
+    private mutating func take(
+        _ opcode: ControlOpcode, _ fields: ArraySlice<UInt8>, at now: Instant, reports: inout [ConnectionReport]
+    ) throws(PacketError) {
+        switch opcode {
+        case .connectionUpdate where role == .peripheral:
+            takeUpdate(try ConnectionUpdateIndication(octets: fields), reports: &reports)
+        case .channelMap where role == .peripheral:
+            let indication = try ChannelMapIndication(octets: fields)
+            guard let event = event(at: indication.instant) else { return close(.instantPassed, reports: &reports) }
+            guard indication.channels.count >= 2 else { return }
+            control.pendingChannels = (indication.channels, event)
+        case .terminate:
+            control.farewell = LinkError(rawValue: try ControlCode(octets: fields).code)
+            queue.removeAll()
+        case .unknownResponse:
+            takeRefusal(
+                of: ControlOpcode(rawValue: try ControlCode(octets: fields).code), .unsupportedRemoteFeature, at: now,
+                reports: &reports)
+        case .rejectExtended:
+            let reject = try ExtendedReject(octets: fields)
+            takeRefusal(
+                of: ControlOpcode(rawValue: reject.rejectedOpcode), LinkError(rawValue: reject.errorCode), at: now,
+                reports: &reports)
+        case .reject:
+            takeRefusal(of: nil, LinkError(rawValue: try ControlCode(octets: fields).code), at: now, reports: &reports)
+        case .featureRequest where role == .peripheral, .peripheralFeatureRequest where role == .central:
+            control.remoteFeatures = try FeatureSet(octets: fields).bits
+            let common = capabilities.features & control.remoteFeatures!
+            sendControl(controlPayload(.featureResponse, FeatureSet(common)), at: now)
+        case .featureResponse:
+            control.remoteFeatures = try FeatureSet(octets: fields).bits
+            guard case .featureExchange = control.running?.procedure else { return }
+            reports.append(.remoteFeatures(.success, control.remoteFeatures!))
+            finish(at: now, reports: &reports)
+        case .version:
+            control.remoteVersion = try VersionIndication(octets: fields)
+            sendVersion(at: now)
+            guard case .versionExchange = control.running?.procedure else { return }
+            reports.append(.remoteVersion(.success, control.remoteVersion!))
+            finish(at: now, reports: &reports)
+        case .parameterRequest:
+            takeParameterRequest(try ConnectionParameterRange(octets: fields), at: now, reports: &reports)
+        case .pingRequest:
+            sendControl([ControlOpcode.pingResponse.rawValue], at: now)
+        case .lengthRequest:
+            takeLengths(try LengthParameters(octets: fields), reports: &reports)
+            sendControl(controlPayload(.lengthResponse, ownLengths), at: now)
+        case .lengthResponse:
+            takeLengths(try LengthParameters(octets: fields), reports: &reports)
+            if case .length = control.running?.procedure { finish(at: now, reports: &reports) }
+        default:
+            // What is not known, and what comes from the wrong side. 5.1, 2.4.2.
+            throw PacketError(.valueNotAllowed(Int(opcode.rawValue)), field: "Opcode")
+        }
+    }
+
+    private mutating func takeUpdate(_ indication: ConnectionUpdateIndication, reports: inout [ConnectionReport]) {
+        guard let event = event(at: indication.instant) else { return close(.instantPassed, reports: &reports) }
+        guard indication.timing.isValid, indication.windowSize >= 1 else {
+            return close(.invalidParameters, reports: &reports)
+        }
+        control.pendingUpdate = (indication, event)
+    }
+
+    private mutating func takeParameterRequest(
+        _ range: ConnectionParameterRange, at now: Instant, reports: inout [ConnectionReport]
+    ) {
+        guard range.isValid else { return sendReject(.parameterRequest, .invalidParameters, at: now) }
+        if role == .central, isUpdating {
+            // The central's own change goes first. 5.3.
+            return sendReject(.parameterRequest, .differentTransactionCollision, at: now)
+        }
+        guard capabilities.hostAnswersParameterRequests else {
+            return sendReject(.parameterRequest, .unsupportedRemoteFeature, at: now)
+        }
+        control.askedParameters = range
+        reports.append(.parametersRequested(range))
+    }
+
+    /// The peer will not take part in a procedure of this side.
+    private mutating func takeRefusal(
+        of opcode: ControlOpcode?, _ error: LinkError, at now: Instant, reports: inout [ConnectionReport]
+    ) {
+        guard let running = control.running?.procedure else { return }
+        switch running {
+        case .update where opcode == .parameterRequest || opcode == nil:
+            reports.append(.updateFailed(error))
+        case .featureExchange:
+            reports.append(.remoteFeatures(error, 0))
+        case .versionExchange:
+            reports.append(.remoteVersion(error, VersionIndication()))
+        case .length:
+            break
+        case .update, .channelMap:
+            return
+        }
+        finish(at: now, reports: &reports)
+    }
+
+    // MARK: Data length, 4.5.10 and 5.1.9
+
+    private var ownLengths: LengthParameters {
+        var lengths = LengthParameters()
+        lengths.maxRxOctets = capabilities.maxOctets
+        lengths.maxRxTime = Self.time(ofOctets: capabilities.maxOctets)
+        lengths.maxTxOctets = control.ownMaxTxOctets
+        lengths.maxTxTime = Self.time(ofOctets: control.ownMaxTxOctets)
+        return lengths
+    }
+
+    /// In µs on the 1M PHY, with room for the four octets of the integrity check that encryption adds.
+    package static func time(ofOctets count: UInt16) -> UInt16 { (count + 14) * 8 }
+
+    private mutating func takeLengths(_ lengths: LengthParameters, reports: inout [ConnectionReport]) {
+        control.peerMaxRxOctets = max(lengths.maxRxOctets, 27)
+        control.peerMaxTxOctets = max(lengths.maxTxOctets, 27)
+        let transmit = Int(min(control.ownMaxTxOctets, control.peerMaxRxOctets))
+        let receive = Int(min(capabilities.maxOctets, control.peerMaxTxOctets))
+        guard transmit != queue.maxOctets || receive != control.receiveOctets else { return }
+        queue.maxOctets = transmit
+        control.receiveOctets = receive
+        reports.append(.lengthChanged(transmit: transmit, receive: receive))
+    }
+}

@@ -1,0 +1,78 @@
+package import BluetoothTypes
+package import EventLoop
+
+package enum ConnectionRole: UInt8, Sendable {
+    // Raw values: as in HCI's LE Connection Complete, Core 6.0, Vol 4, Part E, 7.7.65.1.
+    case central = 0x00
+    case peripheral = 0x01
+}
+
+/// What this link layer is and can do: its answers in the version, feature and length procedures.
+package struct LinkCapabilities: Sendable {
+    /// The bits of Core 6.0, Vol 6, Part B, 4.6.
+    package var features: UInt64
+    package var version: VersionIndication
+    /// The most octets that one data PDU may hold, either way: 27...251.
+    package var maxOctets: UInt16
+    /// Of the sleep clock, in parts per million.
+    package var clockAccuracy: Int
+    /// Whether the host answers a peer that asks for other connection parameters.
+    package var hostAnswersParameterRequests: Bool
+
+    package init(
+        features: UInt64, version: VersionIndication, maxOctets: UInt16, clockAccuracy: Int,
+        hostAnswersParameterRequests: Bool
+    ) {
+        self.features = features
+        self.version = version
+        self.maxOctets = maxOctets
+        self.clockAccuracy = clockAccuracy
+        self.hostAnswersParameterRequests = hostAnswersParameterRequests
+    }
+}
+
+/// How a connection begins, the same on both sides.
+package struct ConnectionSetup: Sendable {
+    package var role: ConnectionRole
+    package var peer: DeviceAddress
+    package var offer: ConnectIndication
+    package var usesAlgorithm2: Bool
+    /// When CONNECT_IND ended on the air.
+    package var end: Instant
+
+    package init(
+        role: ConnectionRole, peer: DeviceAddress, offer: ConnectIndication, usesAlgorithm2: Bool, end: Instant
+    ) {
+        self.role = role
+        self.peer = peer
+        self.offer = offer
+        self.usesAlgorithm2 = usesAlgorithm2
+        self.end = end
+    }
+
+    /// The start of the transmit window. Core 6.0, Vol 6, Part B, 4.5.3.
+    var windowStart: Instant { end.advanced(by: AirTiming.slot * (1 + Int(offer.windowOffset))) }
+
+    /// The ppm of a class of sleep clock accuracy. Core 6.0, Vol 6, Part B, 2.3.3.1.
+    var peerClockAccuracy: Int { [500, 250, 150, 100, 75, 50, 30, 20][Int(offer.sleepClockAccuracy & 7)] }
+}
+
+/// What a connection tells its owner.
+package enum ConnectionReport: Sendable {
+    /// A data PDU arrived, for the first time and in order.
+    case data(ArraySlice<UInt8>, isStart: Bool)
+    /// So many packets of the host have been acknowledged by the peer.
+    case completed(Int)
+    /// The connection is over. Nothing may be asked of it any more.
+    case closed(LinkError)
+    /// From this event on the connection has new parameters.
+    case updated(ConnectionTiming)
+    /// The update that the host asked for will not come.
+    case updateFailed(LinkError)
+    /// The peer asks for other parameters; ``Connection/answerParameterRequest(_:at:)`` is due.
+    case parametersRequested(ConnectionParameterRange)
+    case remoteFeatures(LinkError, UInt64)
+    case remoteVersion(LinkError, VersionIndication)
+    /// The most octets of a data PDU from now on.
+    case lengthChanged(transmit: Int, receive: Int)
+}

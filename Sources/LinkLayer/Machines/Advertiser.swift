@@ -1,0 +1,186 @@
+package import BluetoothTypes
+import ByteCodec
+package import EventLoop
+
+/// The access address of the advertising channels. Core 6.0, Vol 6, Part B, 2.1.2.
+package let advertisingAccessAddress: UInt32 = 0x8E89_BED6
+
+/// Legacy advertising: events of one PDU on each channel, and an ear for the answers.
+///
+///           granted              sent               silence, or not for us
+///     idle ─────────▶ advertising ────▶ listening ─────────────────────────▶ next channel, or idle
+///                                           │ SCAN_REQ                            ▲
+///                                           ├──────────▶ responding ──────────────┘ sent
+///                                           │ CONNECT_IND
+///                                           └──────────▶ over, with a connection
+///
+/// Source: Core 6.0, Vol 6, Part B, 4.4.2.
+package struct Advertiser: Sendable {
+    package struct Parameters: Sendable {
+        package var kind = AdvertisingHeader.Kind.connectable
+        /// From the start of an event to the start of the next, without the random delay.
+        package var interval = Duration.milliseconds(1280)
+        /// An event every 3.75 ms, for 1.28 s at most. Vol 6, Part B, 4.4.2.4.3.
+        package var isHighDuty = false
+        /// Of 37...39, in this order.
+        package var channels: [UInt8] = [37, 38, 39]
+        package var address = DeviceAddress(0)
+        /// Whom directed advertising is for.
+        package var peer: DeviceAddress?
+        package var data: [UInt8] = []
+        package var scanResponse: [UInt8] = []
+        /// Whose scan requests are heard; `nil` for everybody's.
+        package var scannersAllowed: [DeviceAddress]?
+        /// Whose connection requests are heard; `nil` for everybody's.
+        package var initiatorsAllowed: [DeviceAddress]?
+
+        package init() {}
+    }
+
+    package enum Report: Sendable {
+        /// An initiator made an offer; advertising is over. The PDU ended at `end`.
+        case connected(ConnectIndication, initiator: DeviceAddress, selectsAlgorithm2: Bool, end: Instant)
+        /// High duty cycle advertising found nobody; it is over.
+        case expired
+    }
+
+    private enum State { case idle, advertising, listening, responding, over }
+
+    private let parameters: Parameters
+    private let header: UInt16
+    private let payload: ArraySlice<UInt8>
+    private let responseHeader: UInt16
+    private let responsePayload: ArraySlice<UInt8>
+    private let expiry: Instant?
+    private var generator: SeededGenerator
+    private var state = State.idle
+    private var channelIndex = 0
+    private var nextEvent: Instant
+
+    package init(_ parameters: Parameters, generator: SeededGenerator, at now: Instant) {
+        self.parameters = parameters
+        self.generator = generator
+        nextEvent = now
+        expiry = parameters.isHighDuty ? now.advanced(by: .milliseconds(1280)) : nil
+        let sender = parameters.address
+        let octets =
+            if let peer = parameters.peer {
+                AddressPair(sender: sender, target: peer).octets
+            } else {
+                Advertisement(advertiser: sender, data: parameters.data).octets
+            }
+        payload = octets[...]
+        header =
+            AdvertisingHeader(
+                parameters.kind,
+                selectsAlgorithm2: parameters.kind == .connectable || parameters.kind == .directed,
+                sender: sender.kind, target: parameters.peer?.kind, payloadCount: octets.count
+            ).rawValue
+        let response = Advertisement(advertiser: sender, data: parameters.scanResponse).octets
+        responsePayload = response[...]
+        responseHeader =
+            AdvertisingHeader(.scanResponse, sender: sender.kind, payloadCount: response.count).rawValue
+    }
+
+    /// When the next event wants to begin; `nil` when there will be none.
+    package var nextStart: Instant? {
+        state == .over ? nil : expiry.map { min($0, nextEvent) } ?? nextEvent
+    }
+
+    package mutating func handle(_ input: RadioInput, at now: Instant, reports: inout [Report]) -> RadioOrder {
+        switch (state, input) {
+        case (.idle, .granted):
+            if let expiry, now >= expiry {
+                state = .over
+                reports.append(.expired)
+                return .release
+            }
+            nextEvent = now.advanced(by: eventSpacing())
+            channelIndex = 0
+            return advertise(at: now)
+        case (.advertising, .sent):
+            guard parameters.kind != .nonconnectable else { return nextChannel(at: now) }
+            state = .listening
+            return .listen(
+                channel: parameters.channels[channelIndex], accessAddress: advertisingAccessAddress,
+                until: now.advanced(by: AirTiming.answerWindow))
+        case (.listening, .heard(let reception)):
+            return answer(reception, at: now, reports: &reports)
+        case (.listening, .silence), (.responding, .sent):
+            return nextChannel(at: now)
+        case (_, .revoked):
+            state = .idle
+            return .release
+        case (.over, _), (.idle, _), (.advertising, _), (.listening, _), (.responding, _):
+            return .release
+        }
+    }
+
+    /// `advInterval` and the random `advDelay` of 0...10 ms. Vol 6, Part B, 4.4.2.2.1.
+    private mutating func eventSpacing() -> Duration {
+        guard !parameters.isHighDuty else { return .microseconds(3750) }
+        return parameters.interval + .microseconds(Int.random(in: 0...10_000, using: &generator))
+    }
+
+    private mutating func advertise(at now: Instant) -> RadioOrder {
+        state = .advertising
+        return .transmit(frame(header, payload), at: now)
+    }
+
+    private mutating func nextChannel(at now: Instant) -> RadioOrder {
+        channelIndex += 1
+        guard channelIndex < parameters.channels.count else {
+            state = .idle
+            return .release
+        }
+        return advertise(at: now.advanced(by: AirTiming.interFrameSpace))
+    }
+
+    private func frame(_ header: UInt16, _ payload: ArraySlice<UInt8>) -> RadioFrame {
+        RadioFrame(
+            channel: parameters.channels[channelIndex], accessAddress: advertisingAccessAddress, header: header,
+            payload: payload)
+    }
+
+    private mutating func answer(
+        _ reception: Reception, at now: Instant, reports: inout [Report]
+    ) -> RadioOrder {
+        guard reception.isIntact else { return nextChannel(at: now) }
+        let header = AdvertisingHeader(rawValue: reception.frame.header)
+        switch header.kind {
+        case .scanRequest where isScannable:
+            guard let request = try? AddressPair(octets: reception.frame.payload),
+                request.target.value == parameters.address.value, header.targetKind == parameters.address.kind,
+                isAllowed(request.sender, header.senderKind, by: parameters.scannersAllowed)
+            else { return nextChannel(at: now) }
+            state = .responding
+            return .transmit(
+                frame(responseHeader, responsePayload), at: now.advanced(by: AirTiming.interFrameSpace))
+        case .connect where isConnectable:
+            guard let offer = try? ConnectIndication(octets: reception.frame.payload), offer.isAcceptable,
+                offer.advertiser.value == parameters.address.value, header.targetKind == parameters.address.kind,
+                isAllowed(offer.initiator, header.senderKind, by: parameters.initiatorsAllowed)
+            else { return nextChannel(at: now) }
+            state = .over
+            let initiator = DeviceAddress(offer.initiator.value, kind: header.senderKind)
+            reports.append(
+                .connected(
+                    offer, initiator: initiator, selectsAlgorithm2: header.selectsAlgorithm2, end: now))
+            return .release
+        default:
+            // Another advertiser, or a peer that speaks to another: not for us.
+            return nextChannel(at: now)
+        }
+    }
+
+    private var isScannable: Bool { parameters.kind == .connectable || parameters.kind == .scannable }
+    private var isConnectable: Bool { parameters.kind == .connectable || parameters.kind == .directed }
+
+    private func isAllowed(
+        _ address: DeviceAddress, _ kind: DeviceAddress.Kind, by list: [DeviceAddress]?
+    ) -> Bool {
+        let sender = DeviceAddress(address.value, kind: kind)
+        if let peer = parameters.peer { return sender == peer }
+        return list?.contains(sender) ?? true
+    }
+}

@@ -1,0 +1,187 @@
+package import BluetoothTypes
+import ByteCodec
+package import EventLoop
+
+/// Legacy scanning, passive or active.
+///
+///           granted               ADV_IND, ADV_SCAN_IND (active)           sent
+///     idle ─────────▶ listening ─────────────────────────────▶ requesting ─────▶ awaiting
+///       ▲    end of window │ ▲                                                      │
+///       └──────────────────┘ └──────────────────────────────────────────────────────┘ SCAN_RSP, or silence
+///
+/// Source: Core 6.0, Vol 6, Part B, 4.4.3.
+package struct Scanner: Sendable {
+    package struct Parameters: Sendable {
+        package var isActive = false
+        package var interval = Duration.milliseconds(10)
+        package var window = Duration.milliseconds(10)
+        package var address = DeviceAddress(0)
+        /// Whose advertising is reported; `nil` for everybody's.
+        package var advertisersAllowed: [DeviceAddress]?
+        package var filtersDuplicates = false
+
+        package init() {}
+    }
+
+    /// One packet of an advertiser.
+    package struct Report: Sendable {
+        package var kind: AdvertisingHeader.Kind
+        package var advertiser: DeviceAddress
+        package var data: [UInt8]
+        /// In dBm.
+        package var rssi: Int8
+    }
+
+    private enum State { case idle, listening, requesting(DeviceAddress), awaiting(DeviceAddress) }
+
+    private struct Sighting: Hashable {
+        var kind: AdvertisingHeader.Kind
+        var advertiser: DeviceAddress
+    }
+
+    private let parameters: Parameters
+    private var generator: SeededGenerator
+    private var state = State.idle
+    private var window: ScanWindow
+    private var seen: Set<Sighting> = []
+    private var backoff = Backoff()
+
+    package init(_ parameters: Parameters, generator: SeededGenerator, at now: Instant) {
+        self.parameters = parameters
+        self.generator = generator
+        window = ScanWindow(interval: parameters.interval, window: parameters.window, at: now)
+    }
+
+    /// When it wants the radio; in the past if the radio was taken away within a window.
+    package var nextStart: Instant { window.start }
+
+    package mutating func handle(_ input: RadioInput, at now: Instant, reports: inout [Report]) -> RadioOrder {
+        switch (state, input) {
+        case (.idle, .granted):
+            return resume(at: now)
+        case (.listening, .heard(let reception)):
+            return hear(reception, at: now, reports: &reports)
+        case (.requesting(let advertiser), .sent):
+            state = .awaiting(advertiser)
+            return .listen(
+                channel: window.channel, accessAddress: advertisingAccessAddress,
+                until: now.advanced(by: AirTiming.answerWindow))
+        case (.awaiting(let advertiser), .heard(let reception)):
+            let hasAnswered = isAnswer(reception, of: advertiser)
+            backoff.note(success: hasAnswered, using: &generator)
+            if hasAnswered { report(reception, reports: &reports) }
+            return resume(at: now)
+        case (.awaiting, .silence):
+            backoff.note(success: false, using: &generator)
+            return resume(at: now)
+        case (.listening, .silence):
+            window.advance(to: now)
+            state = .idle
+            return .release
+        case (_, .revoked):
+            state = .idle
+            return .release
+        case (.idle, _), (.listening, _), (.requesting, _), (.awaiting, _):
+            state = .idle
+            return .release
+        }
+    }
+
+    private mutating func resume(at now: Instant) -> RadioOrder {
+        window.advance(to: now)
+        guard window.start <= now else {
+            state = .idle
+            return .release
+        }
+        state = .listening
+        return window.listen()
+    }
+
+    private mutating func hear(_ reception: Reception, at now: Instant, reports: inout [Report]) -> RadioOrder {
+        guard reception.isIntact, let advertiser = report(reception, reports: &reports) else { return resume(at: now) }
+        let kind = AdvertisingHeader(rawValue: reception.frame.header).kind
+        let isScannable = kind == .connectable || kind == .scannable
+        let isKnown =
+            parameters.filtersDuplicates && seen.contains(Sighting(kind: .scanResponse, advertiser: advertiser))
+        guard parameters.isActive, isScannable, !isKnown, backoff.isOver() else { return resume(at: now) }
+        state = .requesting(advertiser)
+        let payload = AddressPair(sender: parameters.address, target: advertiser).octets
+        let header = AdvertisingHeader(
+            .scanRequest, sender: parameters.address.kind, target: advertiser.kind, payloadCount: payload.count)
+        return .transmit(
+            RadioFrame(
+                channel: window.channel, accessAddress: advertisingAccessAddress, header: header.rawValue,
+                payload: payload[...]),
+            at: now.advanced(by: AirTiming.interFrameSpace))
+    }
+
+    private func isAnswer(_ reception: Reception, of advertiser: DeviceAddress) -> Bool {
+        guard reception.isIntact, AdvertisingHeader(rawValue: reception.frame.header).kind == .scanResponse,
+            let response = try? Advertisement(octets: reception.frame.payload)
+        else { return false }
+        return response.advertiser.value == advertiser.value
+    }
+
+    /// Reports what the packet says, unless it is filtered; returns the advertiser if it may be listened to.
+    @discardableResult
+    private mutating func report(_ reception: Reception, reports: inout [Report]) -> DeviceAddress? {
+        let header = AdvertisingHeader(rawValue: reception.frame.header)
+        var advertiser: DeviceAddress
+        var data: [UInt8] = []
+        switch header.kind {
+        case .connectable, .scannable, .nonconnectable, .scanResponse:
+            guard let content = try? Advertisement(octets: reception.frame.payload) else { return nil }
+            advertiser = content.advertiser
+            data = content.data
+        case .directed:
+            guard let pair = try? AddressPair(octets: reception.frame.payload),
+                DeviceAddress(pair.target.value, kind: header.targetKind) == parameters.address
+            else { return nil }
+            advertiser = pair.sender
+        default:
+            return nil
+        }
+        advertiser.kind = header.senderKind
+        if let allowed = parameters.advertisersAllowed, !allowed.contains(advertiser) { return nil }
+        let sighting = Sighting(kind: header.kind, advertiser: advertiser)
+        if !parameters.filtersDuplicates || seen.insert(sighting).inserted {
+            reports.append(Report(kind: header.kind, advertiser: advertiser, data: data, rssi: reception.rssi))
+        }
+        return advertiser
+    }
+}
+
+/// How scanners that talk over each other make way: after failures they let more and more chances pass.
+///
+/// Source: Core 6.0, Vol 6, Part B, 4.4.3.2.
+private struct Backoff: Sendable {
+    private var upperLimit = 1
+    private var count = 1
+    private var successes = 0
+    private var failures = 0
+
+    /// Counts one chance to send a request, and tells whether it may be used.
+    mutating func isOver() -> Bool {
+        count -= 1
+        return count <= 0
+    }
+
+    mutating func note(success: Bool, using generator: inout SeededGenerator) {
+        if success {
+            failures = 0
+            successes += 1
+            if successes == 2 {
+                upperLimit = max(1, upperLimit / 2)
+                successes = 0
+            }
+        } else {
+            successes = 0
+            failures += 1
+            if failures == 2 {
+                upperLimit = min(256, upperLimit * 2)
+                failures = 0
+            }
+        }
+        count = Int.random(in: 1...upperLimit, using: &generator)
+    }
+}
