@@ -39,7 +39,9 @@ let package = Package(
         // Layer 4: a world of hosts, and the ways to reach a host.
         .target(
             name: "Simulation",
-            dependencies: ["Host", "HostInterface", "VirtualController", "BluetoothTypes", "ByteCodec", "EventLoop"]),
+            dependencies: [
+                "Host", "HostInterface", "VirtualController", "LinkLayer", "BluetoothTypes", "ByteCodec", "EventLoop",
+            ]),
         .target(name: "LocalSession", dependencies: ["Host", "HostInterface", "EventLoop"]),
         // Layer 5: picks a session for this process.
         .target(
@@ -109,7 +111,10 @@ let package = Package(
             dependencies: ["Host", "HostInterface", "Simulation", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
         .testTarget(
             name: "SimulationTests",
-            dependencies: ["Simulation", "Host", "HostInterface", "VirtualController", "BluetoothTypes", "EventLoop"]),
+            dependencies: [
+                "Simulation", "Host", "HostInterface", "VirtualController", "HCI", "LinkLayer", "BluetoothTypes",
+                "ByteCodec", "EventLoop", "ProtocolTestKit",
+            ]),
         .testTarget(
             name: "CoreBluetoothTests",
             dependencies: ["CoreBluetooth", "BluetoothSimulation", "BluetoothTypes", "HostInterface"]),

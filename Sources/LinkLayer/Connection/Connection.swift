@@ -31,7 +31,7 @@ package struct Connection: Sendable {
     // The event that is going on, or comes next.
     var phase = Phase.waiting
     /// Counted from 0 without wrapping; its low 16 bits are `connEventCounter`.
-    var event = 0
+    package internal(set) var event = 0
     /// Where the central's first packet of that event is expected.
     var anchor: Instant
     /// How much later it may come: the transmit window, on a new connection or at an instant.
@@ -40,7 +40,7 @@ package struct Connection: Sendable {
     var lastHeardEvent = 0
     /// Events jumped over under the latency that might still be attended.
     var skipped = 0
-    var interval: Duration
+    package internal(set) var interval: Duration
     private var widening: Duration
 
     // Within an event.
@@ -164,7 +164,8 @@ package struct Connection: Sendable {
         badPackets = 0
         peerHasMore = false
         limit = anchor.advanced(by: interval - AirTiming.interFrameSpace)
-        if let wantedBack { limit = min(limit, wantedBack) }
+        // One exchange there is in any case: an event that nobody may speak in helps no one.
+        if let wantedBack { limit = min(limit, max(wantedBack, now.advanced(by: exchangeTime))) }
         switch role {
         case .central:
             return transmit(at: now)
@@ -175,9 +176,6 @@ package struct Connection: Sendable {
                 until: anchor.advanced(by: window + receiveMargin + AirTiming.synchronization))
         }
     }
-
-    /// Asks the connection to give the radio back behind the current exchange.
-    package mutating func yield(by instant: Instant) { limit = min(limit, instant) }
 
     private mutating func listenOn(at now: Instant, reports: inout [ConnectionReport]) -> RadioOrder {
         if let reason = control.farewell {

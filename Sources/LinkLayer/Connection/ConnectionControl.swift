@@ -26,7 +26,7 @@ extension Connection {
 
     /// The host's word on the parameters that the peer asked for; `nil` refuses. 5.1.7.
     package mutating func answerParameterRequest(
-        _ answer: ConnectionParameterRange?, at now: Instant, reports: inout [ConnectionReport]
+        _ answer: LinkParameterRange?, at now: Instant
     ) {
         guard control.askedParameters != nil else { return }
         control.askedParameters = nil
@@ -117,7 +117,7 @@ extension Connection {
     /// An event that both sides reach after the announcement, even if some packets get lost. 5.1.1: at least six.
     private var nextInstant: Int { event + 6 + Int(timing.latency) }
 
-    private mutating func sendUpdate(_ range: ConnectionParameterRange, at now: Instant) {
+    private mutating func sendUpdate(_ range: LinkParameterRange, at now: Instant) {
         var indication = ConnectionUpdateIndication()
         indication.timing = ConnectionTiming(
             interval: range.intervalMax, latency: range.latency, timeout: range.timeout)
@@ -218,7 +218,7 @@ extension Connection {
             reports.append(.remoteVersion(.success, control.remoteVersion!))
             finish(at: now, reports: &reports)
         case .parameterRequest:
-            takeParameterRequest(try ConnectionParameterRange(octets: fields), at: now, reports: &reports)
+            takeParameterRequest(try LinkParameterRange(octets: fields), at: now, reports: &reports)
         case .pingRequest:
             sendControl([ControlOpcode.pingResponse.rawValue], at: now)
         case .lengthRequest:
@@ -242,7 +242,7 @@ extension Connection {
     }
 
     private mutating func takeParameterRequest(
-        _ range: ConnectionParameterRange, at now: Instant, reports: inout [ConnectionReport]
+        _ range: LinkParameterRange, at now: Instant, reports: inout [ConnectionReport]
     ) {
         guard range.isValid else { return sendReject(.parameterRequest, .invalidParameters, at: now) }
         if role == .central, isUpdating {

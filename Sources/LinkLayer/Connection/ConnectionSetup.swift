@@ -70,7 +70,7 @@ package enum ConnectionReport: Sendable {
     /// The update that the host asked for will not come.
     case updateFailed(LinkError)
     /// The peer asks for other parameters; ``Connection/answerParameterRequest(_:at:)`` is due.
-    case parametersRequested(ConnectionParameterRange)
+    case parametersRequested(LinkParameterRange)
     case remoteFeatures(LinkError, UInt64)
     case remoteVersion(LinkError, VersionIndication)
     /// The most octets of a data PDU from now on.

@@ -5,7 +5,7 @@ import EventLoop
 /// Source: Core 6.0, Vol 6, Part B, 5.1.
 package enum LinkProcedure: Sendable {
     /// As central: LL_CONNECTION_UPDATE_IND; as peripheral: LL_CONNECTION_PARAM_REQ. 5.1.1, 5.1.7.
-    case update(ConnectionParameterRange)
+    case update(LinkParameterRange)
     /// Central only. 5.1.2.
     case channelMap(UsedChannels)
     /// 5.1.4.
@@ -25,7 +25,7 @@ struct ControlState: Sendable {
     var running: (procedure: LinkProcedure, until: Instant)?
     var waiting: [LinkProcedure] = []
     /// The peer's question about parameters that the host has yet to answer.
-    var askedParameters: ConnectionParameterRange?
+    var askedParameters: LinkParameterRange?
 
     var pendingUpdate: (indication: ConnectionUpdateIndication, event: Int)?
     var pendingChannels: (channels: UsedChannels, event: Int)?

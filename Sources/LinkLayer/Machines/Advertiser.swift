@@ -47,10 +47,10 @@ package struct Advertiser: Sendable {
     private enum State { case idle, advertising, listening, responding, over }
 
     private let parameters: Parameters
-    private let header: UInt16
-    private let payload: ArraySlice<UInt8>
-    private let responseHeader: UInt16
-    private let responsePayload: ArraySlice<UInt8>
+    private var frameHeader: UInt16 = 0
+    private var framePayload: ArraySlice<UInt8> = []
+    private var responseHeader: UInt16 = 0
+    private var responsePayload: ArraySlice<UInt8> = []
     private let expiry: Instant?
     private var generator: SeededGenerator
     private var state = State.idle
@@ -62,24 +62,39 @@ package struct Advertiser: Sendable {
         self.generator = generator
         nextEvent = now
         expiry = parameters.isHighDuty ? now.advanced(by: .milliseconds(1280)) : nil
+        setData(parameters.data)
+        setScanResponse(parameters.scanResponse)
+    }
+
+    /// What it says from now on, at most 31 octets.
+    package mutating func setData(_ data: [UInt8]) {
         let sender = parameters.address
         let octets =
             if let peer = parameters.peer {
                 AddressPair(sender: sender, target: peer).octets
             } else {
-                Advertisement(advertiser: sender, data: parameters.data).octets
+                Advertisement(advertiser: sender, data: data[...]).octets
             }
-        payload = octets[...]
-        header =
+        framePayload = octets[...]
+        frameHeader =
             AdvertisingHeader(
-                parameters.kind,
-                selectsAlgorithm2: parameters.kind == .connectable || parameters.kind == .directed,
-                sender: sender.kind, target: parameters.peer?.kind, payloadCount: octets.count
+                parameters.kind, selectsAlgorithm2: isConnectable, sender: sender.kind, target: parameters.peer?.kind,
+                payloadCount: octets.count
             ).rawValue
-        let response = Advertisement(advertiser: sender, data: parameters.scanResponse).octets
-        responsePayload = response[...]
+    }
+
+    /// What it answers to scan requests from now on, at most 31 octets.
+    package mutating func setScanResponse(_ data: [UInt8]) {
+        let octets = Advertisement(advertiser: parameters.address, data: data[...]).octets
+        responsePayload = octets[...]
         responseHeader =
-            AdvertisingHeader(.scanResponse, sender: sender.kind, payloadCount: response.count).rawValue
+            AdvertisingHeader(.scanResponse, sender: parameters.address.kind, payloadCount: octets.count).rawValue
+    }
+
+    /// How long one event may take: on each channel the PDU and the wait for an answer.
+    package var eventTime: Duration {
+        let exchange = AirTiming.duration(payloadCount: framePayload.count) + AirTiming.answerWindow
+        return (exchange + AirTiming.interFrameSpace) * parameters.channels.count
     }
 
     /// When the next event wants to begin; `nil` when there will be none.
@@ -124,7 +139,7 @@ package struct Advertiser: Sendable {
 
     private mutating func advertise(at now: Instant) -> RadioOrder {
         state = .advertising
-        return .transmit(frame(header, payload), at: now)
+        return .transmit(frame(frameHeader, framePayload), at: now)
     }
 
     private mutating func nextChannel(at now: Instant) -> RadioOrder {

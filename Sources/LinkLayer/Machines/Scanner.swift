@@ -27,7 +27,7 @@ package struct Scanner: Sendable {
     package struct Report: Sendable {
         package var kind: AdvertisingHeader.Kind
         package var advertiser: DeviceAddress
-        package var data: [UInt8]
+        package var data: ArraySlice<UInt8>
         /// In dBm.
         package var rssi: Int8
     }
@@ -127,7 +127,7 @@ package struct Scanner: Sendable {
     private mutating func report(_ reception: Reception, reports: inout [Report]) -> DeviceAddress? {
         let header = AdvertisingHeader(rawValue: reception.frame.header)
         var advertiser: DeviceAddress
-        var data: [UInt8] = []
+        var data: ArraySlice<UInt8> = []
         switch header.kind {
         case .connectable, .scannable, .nonconnectable, .scanResponse:
             guard let content = try? Advertisement(octets: reception.frame.payload) else { return nil }

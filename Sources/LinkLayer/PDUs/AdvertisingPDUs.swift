@@ -45,10 +45,8 @@ package struct AdvertisingHeader: RawRepresentable, Hashable, Sendable {
 
     package var kind: Kind { Kind(rawValue: UInt8(rawValue & 0b1111)) }
     package var selectsAlgorithm2: Bool { rawValue >> 5 & 1 == 1 }
-    package var senderKind: DeviceAddress.Kind { rawValue >> 6 & 1 == 1 ? .random : Self.publicKind }
-    package var targetKind: DeviceAddress.Kind { rawValue >> 7 & 1 == 1 ? .random : Self.publicKind }
-
-    private static let publicKind = DeviceAddress.Kind(rawValue: 0)!
+    package var senderKind: DeviceAddress.Kind { rawValue >> 6 & 1 == 1 ? .random : .public }
+    package var targetKind: DeviceAddress.Kind { rawValue >> 7 & 1 == 1 ? .random : .public }
 }
 
 /// What an advertiser says to all: the payload of ADV_IND, ADV_NONCONN_IND, ADV_SCAN_IND and SCAN_RSP.
@@ -58,11 +56,11 @@ package struct Advertisement: Packet {
     /// `AdvA`; its kind travels in the header.
     package var advertiser = DeviceAddress(0)
     /// `AdvData` or `ScanRspData`: at most 31 octets.
-    package var data: [UInt8] = []
+    package var data: ArraySlice<UInt8> = []
 
     package init() {}
 
-    package init(advertiser: DeviceAddress, data: [UInt8]) {
+    package init(advertiser: DeviceAddress, data: ArraySlice<UInt8>) {
         self.advertiser = advertiser
         self.data = data
     }

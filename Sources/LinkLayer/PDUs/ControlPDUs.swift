@@ -130,7 +130,7 @@ package struct VersionIndication: Packet {
 }
 
 /// LL_CONNECTION_PARAM_REQ and LL_CONNECTION_PARAM_RSP. Core 6.0, Vol 6, Part B, 2.4.2.16, 2.4.2.17.
-package struct ConnectionParameterRange: Packet {
+package struct LinkParameterRange: Packet {
     /// In slots of 1.25 ms.
     package var intervalMin: UInt16 = 6
     package var intervalMax: UInt16 = 6

@@ -1,0 +1,120 @@
+package import BluetoothTypes
+package import EventLoop
+package import LinkLayer
+package import VirtualController
+
+/// One device of a world: a place, an antenna, a controller and, once attached, a host.
+///
+/// All of it belongs to the thread that runs the world; other threads come in through ``World/enqueue(_:)``.
+package final class Device {
+    /// Counted from 0 in the order in which devices were added.
+    package let number: Int
+    package let name: String
+    package let address: DeviceAddress
+    package private(set) var position: Position
+    /// Whether it has power.
+    package private(set) var isOnAir = true
+    package private(set) var host: (any HCIHost)?
+    /// Called when the battery has been taken out (`false`) or put in (`true`), the new host being attached already.
+    package var onPowerChange: ((_ isOn: Bool) -> Void)?
+
+    unowned let world: World
+    private var controllerStorage: VirtualController!
+    private var makeHost: ((_ send: @escaping ([UInt8]) -> Void) -> any HCIHost)?
+    /// Counts the hosts, so that what an earlier one sends late goes nowhere.
+    private var generation = 0
+    let transmitPower: Double
+    let controllerParticipant: Int
+    let hostParticipant: Int
+
+    // What the medium knows of its receiver.
+    var channel: UInt8?
+    var accessAddress: UInt32 = 0
+    var listenerPlace = 0
+    var isReceiving = false
+
+    init(
+        number: Int, name: String, position: Position, configuration: ControllerConfiguration, world: World,
+        participants: (controller: Int, host: Int), generator: SeededGenerator
+    ) {
+        self.number = number
+        self.name = name
+        self.position = position
+        self.world = world
+        address = configuration.address
+        transmitPower = Double(configuration.transmitPower)
+        (controllerParticipant, hostParticipant) = participants
+        controllerStorage = VirtualController(configuration, surroundings: self, generator: generator)
+    }
+
+    package var controller: VirtualController { controllerStorage }
+
+    /// Gives the device its host. It is made now, and anew each time the power comes back.
+    ///
+    /// - Parameter makeHost: gets the closure to which the host hands its packets.
+    package func attach(_ makeHost: @escaping (_ send: @escaping ([UInt8]) -> Void) -> any HCIHost) {
+        self.makeHost = makeHost
+        bootHost()
+    }
+
+    private func bootHost() {
+        generation += 1
+        let current = generation
+        host = makeHost? { [unowned self] packet in
+            guard current == generation, isOnAir else { return }
+            world.deliver(packet, of: self, .hostToController)
+        }
+        world.noteHost(self)
+    }
+
+    /// Carries it elsewhere, at once.
+    package func move(to position: Position) { self.position = position }
+
+    /// Takes the battery out: the radio falls silent in the middle of a bit, host and controller forget everything.
+    package func removeFromAir() {
+        guard isOnAir else { return }
+        isOnAir = false
+        generation += 1
+        host = nil
+        world.dropDeliveries(of: self)
+        controller.powerCycle(at: world.now)
+        world.noteController(self)
+        world.noteHost(self)
+        onPowerChange?(false)
+    }
+
+    /// Puts the battery back in: a blank controller, and a new host.
+    package func returnToAir() {
+        guard !isOnAir else { return }
+        isOnAir = true
+        if makeHost != nil { bootHost() }
+        onPowerChange?(true)
+    }
+
+    // MARK: From the medium
+
+    func receptionBegan(at now: Instant) {
+        controllerStorage.receptionBegan(at: now)
+        world.noteController(self)
+    }
+
+    func received(_ reception: Reception, at now: Instant) {
+        controllerStorage.received(reception, at: now)
+        world.noteController(self)
+    }
+
+    func transmissionEnded(at now: Instant) {
+        controllerStorage.transmissionEnded(at: now)
+        world.noteController(self)
+    }
+}
+
+extension Device: ControllerSurroundings {
+    package func controllerSent(_ packet: [UInt8]) { world.deliver(packet, of: self, .controllerToHost) }
+    package func transmit(_ frame: RadioFrame) { world.transmit(frame, from: self) }
+    package func abortTransmission() { world.medium.abort(self) }
+    package func listen(channel: UInt8, accessAddress: UInt32) {
+        world.medium.tune(self, channel: channel, accessAddress: accessAddress)
+    }
+    package func stopListening() { world.medium.untune(self) }
+}

@@ -1,0 +1,150 @@
+import EventLoop
+import LinkLayer
+
+/// The air: turns transmissions into receptions.
+///
+/// A receiver takes up a packet if it is tuned to the packet's channel when that begins; what else is on the channel
+/// in the meantime may destroy it. Receivers are kept by channel, so that the rest of the world costs nothing.
+final class Medium {
+    /// One packet on the air. The objects are used again, so that their arrays are.
+    private final class Transmission {
+        var sender: Device!
+        var frame = RadioFrame(channel: 0, accessAddress: 0, header: 0, payload: [])
+        var start = Instant()
+        var end = Instant()
+        var isBroken = false
+        var receivers: [(device: Device, power: Double)] = []
+        var interferers: [(position: Position, power: Double)] = []
+    }
+
+    var environment: RadioEnvironment
+    /// Sees each packet when it has ended.
+    var tap: ((AirPacket) -> Void)?
+    private var generator: SeededGenerator
+    private var listeners: [[Device]] = Array(repeating: [], count: 40)
+    /// The one that ends next stands last.
+    private var onAir: [Transmission] = []
+    private var spare: [Transmission] = []
+
+    init(environment: RadioEnvironment, generator: SeededGenerator) {
+        self.environment = environment
+        self.generator = generator
+    }
+
+    /// When the next packet ends.
+    var deadline: Instant? { onAir.last?.end }
+
+    // MARK: Listening
+
+    func tune(_ device: Device, channel: UInt8, accessAddress: UInt32) {
+        device.accessAddress = accessAddress
+        device.isReceiving = false
+        if device.channel == channel { return }
+        if device.channel != nil { untune(device) }
+        device.channel = channel
+        device.listenerPlace = listeners[Int(channel)].count
+        listeners[Int(channel)].append(device)
+    }
+
+    func untune(_ device: Device) {
+        guard let channel = device.channel else { return }
+        let last = listeners[Int(channel)].removeLast()
+        if last !== device {
+            listeners[Int(channel)][device.listenerPlace] = last
+            last.listenerPlace = device.listenerPlace
+        }
+        device.channel = nil
+        device.isReceiving = false
+    }
+
+    // MARK: Transmitting
+
+    func begin(_ frame: RadioFrame, from sender: Device, at now: Instant) {
+        let transmission = spare.popLast() ?? Transmission()
+        transmission.sender = sender
+        transmission.frame = frame
+        transmission.start = now
+        transmission.end = now.advanced(by: frame.duration)
+        for other in onAir where other.frame.channel == frame.channel {
+            transmission.interferers.append((other.sender.position, other.sender.transmitPower))
+            other.interferers.append((sender.position, sender.transmitPower))
+        }
+        var place = onAir.count
+        while place > 0, onAir[place - 1].end <= transmission.end { place -= 1 }
+        onAir.insert(transmission, at: place)
+        for listener in listeners[Int(frame.channel)] {
+            guard !listener.isReceiving, listener.accessAddress == frame.accessAddress else { continue }
+            notice(transmission, by: listener, at: now)
+        }
+    }
+
+    /// Lets one receiver take the packet up, if it is strong enough.
+    private func notice(_ transmission: Transmission, by listener: Device, at now: Instant) {
+        let sender = transmission.sender!
+        let chance = generator.next()
+        let loss = environment.pathLoss(sender.position.distance(to: listener.position))
+        // Two uniform numbers of 16 bits make a triangle: small deviations are likelier than large ones.
+        let triangle = Double(chance & 0xFFFF) + Double(chance >> 16 & 0xFFFF) - 65535
+        let power = sender.transmitPower - loss + environment.fading * triangle / 65535
+        guard power >= environment.sensitivity + RadioEnvironment.noticeableMargin else { return }
+        if environment.packetLoss > 0, Double(chance >> 32) < environment.packetLoss * 4_294_967_296 { return }
+        listener.isReceiving = true
+        transmission.receivers.append((listener, power))
+        listener.receptionBegan(at: now)
+    }
+
+    /// Ends the packet that `device` is sending before its time.
+    func abort(_ device: Device) {
+        for transmission in onAir where transmission.sender === device { transmission.isBroken = true }
+    }
+
+    /// Ends the packet whose time has come, and hands it to its receivers in the order of their numbers.
+    func endNext(at now: Instant) {
+        let transmission = onAir.removeLast()
+        if transmission.receivers.count > 1 {
+            transmission.receivers.sort { $0.device.number < $1.device.number }
+        }
+        var receptions: [AirPacket.Reception] = []
+        for (device, power) in transmission.receivers {
+            // Whoever has retuned in the meantime, even to the same channel, has lost it.
+            guard device.isReceiving, device.channel == transmission.frame.channel else { continue }
+            device.isReceiving = false
+            let reception = Reception(
+                frame: transmission.frame, start: transmission.start,
+                rssi: Int8(max(-127, min(20, power.rounded()))), isIntact: survives(transmission, at: device, power))
+            if tap != nil {
+                receptions.append(.init(device: device.number, rssi: reception.rssi, isIntact: reception.isIntact))
+            }
+            device.received(reception, at: now)
+        }
+        if !transmission.isBroken { transmission.sender.transmissionEnded(at: now) }
+        tap?(
+            AirPacket(
+                channel: transmission.frame.channel, accessAddress: transmission.frame.accessAddress,
+                start: transmission.start, duration: transmission.frame.duration, octets: transmission.frame.octets,
+                sender: transmission.sender.number, receptions: receptions))
+        recycle(transmission)
+    }
+
+    private func recycle(_ transmission: Transmission) {
+        transmission.receivers.removeAll(keepingCapacity: true)
+        transmission.interferers.removeAll(keepingCapacity: true)
+        transmission.frame.payload = []
+        transmission.isBroken = false
+        spare.append(transmission)
+    }
+
+    /// Whether the packet reaches the receiver whole: neither noise nor another packet has touched it.
+    private func survives(_ transmission: Transmission, at receiver: Device, _ power: Double) -> Bool {
+        guard !transmission.isBroken else { return false }
+        for interferer in transmission.interferers {
+            let loss = environment.pathLoss(interferer.position.distance(to: receiver.position))
+            guard power - (interferer.power - loss) >= environment.coChannelRejection else { return false }
+        }
+        let margin = power - environment.sensitivity
+        guard margin < RadioEnvironment.safeMargin else { return true }
+        let bits = (transmission.frame.payload.count + 10) * 8
+        let chance = Double(generator.next() >> 11) / 9_007_199_254_740_992
+        return chance >= environment.packetErrorRate(margin: margin, bits: bits)
+    }
+}

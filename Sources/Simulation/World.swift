@@ -1,0 +1,240 @@
+package import BluetoothTypes
+package import EventLoop
+import LinkLayer
+import Synchronization
+package import VirtualController
+
+/// Which way an HCI packet goes.
+package enum HCIDirection: Sendable {
+    case hostToController, controllerToHost
+}
+
+/// Devices, the air between them, and a clock of their own. The same seed gives the same run, to the bit.
+///
+/// Time moves when nobody has anything to do, and only then: when the inbox and all HCI lines are empty and whoever
+/// asked by ``beforeTimeMoves(_:)`` has had their say. It then jumps to the earliest deadline of all participants.
+/// At one instant scheduled actions come first, then packets that end on the air, then the devices in the order of
+/// their numbers, the controller before its host.
+///
+/// Everything but ``enqueue(_:)`` and ``beforeTimeMoves(_:)`` belongs to the thread that is running the world, or
+/// building it before it runs.
+package final class World: AdapterLoop, @unchecked Sendable {
+    // `@unchecked`: the inbox has its lock; all else is touched by the thread that runs the world alone.
+    private struct Inbox {
+        var work: [@Sendable (Instant) -> Void] = []
+        var settles: [@Sendable () -> Void] = []
+        var wakeUp: (@Sendable () -> Void)?
+    }
+
+    private struct Delivery {
+        let device: Device
+        let direction: HCIDirection
+        let packet: [UInt8]
+    }
+
+    private let inbox = Mutex(Inbox())
+
+    /// The simulated time.
+    package private(set) var now = Instant()
+    package private(set) var devices: [Device] = []
+    /// Sees each HCI packet of each device, before it is taken in.
+    package var hciTap: ((_ at: Instant, _ device: Device, _ direction: HCIDirection, _ packet: [UInt8]) -> Void)?
+
+    let medium: Medium
+    /// Where a clock outside says the world should be by now; a world without one runs as fast as it can.
+    var pace: (() -> Instant)?
+    private var generator: SeededGenerator
+    private var heap = DeadlineHeap()
+    // Behind these two come the controller and the host of each device.
+    private let actionsParticipant: Int
+    private let mediumParticipant: Int
+    private var actions = ActionQueue()
+    private var deliveries: [Delivery] = []
+    private var nextDelivery = 0
+    /// Whether somebody outside may have been told something since the last settling.
+    private var isUnsettled = true
+
+    package init(seed: UInt64, environment: RadioEnvironment = RadioEnvironment()) {
+        generator = SeededGenerator(seed: seed)
+        medium = Medium(environment: environment, generator: generator.split())
+        actionsParticipant = heap.addParticipant()
+        mediumParticipant = heap.addParticipant()
+    }
+
+    /// The physics and the faults; they may change in the middle of a run.
+    package var environment: RadioEnvironment {
+        get { medium.environment }
+        set { medium.environment = newValue }
+    }
+
+    /// Sees each packet on the air when it has ended.
+    package var airTap: ((AirPacket) -> Void)? {
+        get { medium.tap }
+        set { medium.tap = newValue }
+    }
+
+    // MARK: Building
+
+    /// - Parameter configuration: of its controller; its address is replaced by `address`.
+    @discardableResult
+    package func addDevice(
+        name: String, address: DeviceAddress, position: Position = Position(),
+        configuration: ControllerConfiguration? = nil
+    ) -> Device {
+        var configuration = configuration ?? ControllerConfiguration(address: address)
+        configuration.address = address
+        let device = Device(
+            number: devices.count, name: name, position: position, configuration: configuration, world: self,
+            participants: (heap.addParticipant(), heap.addParticipant()), generator: generator.split())
+        devices.append(device)
+        return device
+    }
+
+    // MARK: From anywhere
+
+    package func enqueue(_ work: @escaping @Sendable (Instant) -> Void) {
+        let wakeUp = inbox.withLock { inbox in
+            inbox.work.append(work)
+            return inbox.wakeUp
+        }
+        wakeUp?()
+    }
+
+    package func beforeTimeMoves(_ settle: @escaping @Sendable () -> Void) {
+        inbox.withLock { $0.settles.append(settle) }
+    }
+
+    /// Calls `wakeUp`, on the enqueuing thread, whenever there is something new in the inbox.
+    func onEnqueue(_ wakeUp: (@Sendable () -> Void)?) {
+        inbox.withLock { $0.wakeUp = wakeUp }
+    }
+
+    // MARK: Time
+
+    /// Does something at an instant, or at once if that has passed.
+    @discardableResult
+    package func schedule(at deadline: Instant, _ action: @escaping () -> Void) -> ScheduledAction {
+        let scheduled = ScheduledAction(deadline: max(deadline, now), action: action)
+        actions.insert(scheduled)
+        heap.set(actionsParticipant, to: actions.nextDeadline)
+        return scheduled
+    }
+
+    @discardableResult
+    package func schedule(after delay: Duration, _ action: @escaping () -> Void) -> ScheduledAction {
+        schedule(at: now.advanced(by: delay), action)
+    }
+
+    /// Runs all that happens up to and including `end`, which then is the time.
+    package func run(until end: Instant) {
+        settle()
+        while let next = heap.first, next.deadline <= end {
+            step(next)
+        }
+        now = max(now, end)
+    }
+
+    package func run(for duration: Duration) { run(until: now.advanced(by: duration)) }
+
+    /// When something will happen by itself; `nil` if the world waits for somebody outside.
+    package var nextDeadline: Instant? { heap.first?.deadline }
+
+    private func step(_ next: (participant: Int, deadline: Instant)) {
+        now = max(now, next.deadline)
+        switch next.participant {
+        case actionsParticipant:
+            isUnsettled = true
+            let action = actions.removeNext()
+            heap.set(actionsParticipant, to: actions.nextDeadline)
+            action.run()
+        case mediumParticipant:
+            medium.endNext(at: now)
+            heap.set(mediumParticipant, to: medium.deadline)
+        default:
+            wake(devices[next.participant / 2 - 1], isHost: next.participant % 2 == 1)
+        }
+        deliverAll()
+        if let following = heap.first, following.deadline <= now { return }
+        settle()
+    }
+
+    private func wake(_ device: Device, isHost: Bool) {
+        if isHost {
+            isUnsettled = true
+            device.host?.wake(at: now)
+            noteHost(device)
+        } else {
+            device.controller.wake(at: now)
+            noteController(device)
+        }
+    }
+
+    /// Returns when nobody has anything to do at this instant.
+    private func settle() {
+        deliverAll()
+        while true {
+            let (work, settles) = inbox.withLock { inbox in
+                let work = inbox.work
+                inbox.work.removeAll(keepingCapacity: true)
+                return (work, isUnsettled || !work.isEmpty ? inbox.settles : [])
+            }
+            if !work.isEmpty {
+                catchUp()
+                for piece in work {
+                    piece(now)
+                    deliverAll()
+                }
+            }
+            guard isUnsettled || !work.isEmpty else { return }
+            isUnsettled = false
+            for settle in settles { settle() }
+        }
+    }
+
+    /// Work that came from outside is done at the time that the clock outside shows.
+    private func catchUp() {
+        guard let pace else { return }
+        now = max(now, min(pace(), heap.first?.deadline ?? pace()))
+    }
+
+    // MARK: Between the parts of a device
+
+    func deliver(_ packet: [UInt8], of device: Device, _ direction: HCIDirection) {
+        deliveries.append(Delivery(device: device, direction: direction, packet: packet))
+    }
+
+    /// The lines of a device without power are empty.
+    func dropDeliveries(of device: Device) {
+        deliveries[nextDelivery...].removeAll { $0.device === device }
+    }
+
+    private func deliverAll() {
+        while nextDelivery < deliveries.count {
+            let delivery = deliveries[nextDelivery]
+            nextDelivery += 1
+            let device = delivery.device
+            guard device.isOnAir else { continue }
+            hciTap?(now, device, delivery.direction, delivery.packet)
+            switch delivery.direction {
+            case .hostToController:
+                device.controller.receive(delivery.packet, at: now)
+                noteController(device)
+            case .controllerToHost:
+                isUnsettled = true
+                device.host?.receive(delivery.packet, at: now)
+                noteHost(device)
+            }
+        }
+        deliveries.removeAll(keepingCapacity: true)
+        nextDelivery = 0
+    }
+
+    func transmit(_ frame: RadioFrame, from device: Device) {
+        guard device.isOnAir else { return }
+        medium.begin(frame, from: device, at: now)
+        heap.set(mediumParticipant, to: medium.deadline)
+    }
+
+    func noteController(_ device: Device) { heap.set(device.controllerParticipant, to: device.controller.deadline) }
+    func noteHost(_ device: Device) { heap.set(device.hostParticipant, to: device.host?.deadline) }
+}

@@ -1,0 +1,148 @@
+import EventLoop
+import LinkLayer
+
+// Who may have the radio. A link event that is due comes before all else; advertising events come before windows of
+// scanning and initiating, which take turns. Of two link events in each other's way, the one of the link that has
+// missed more takes place and the other is skipped.
+
+extension VirtualController {
+    /// Hands the radio to whoever is due.
+    func arbitrate(at now: Instant) {
+        var index = 0
+        while index < links.count {
+            let link = links[index]
+            if !isHolder(link), let start = link.connection.nextStart, start <= now {
+                serve(link, due: start, at: now)
+            }
+            // A link may have ended, and another taken its place in the array.
+            if index < links.count, links[index] === link { index += 1 }
+        }
+        while let next = nextInBackground(at: now) {
+            if case .nobody = holder {} else { revoke(at: now) }
+            holder = next
+            feed(.granted(limit: nil), at: now)
+        }
+    }
+
+    func isHolder(_ link: Link) -> Bool {
+        if case .link(let holder) = holder { holder === link } else { false }
+    }
+
+    private func serve(_ link: Link, due start: Instant, at now: Instant) {
+        var isFree = true
+        if case .link = holder { isFree = false }
+        // A central that starts late is not heard, for its peer listens around the anchor only.
+        let tolerance = link.connection.role == .central ? Duration.zero : AirTiming.sleepClockJitter
+        if isFree, start.duration(to: now) <= tolerance, let limit = limit(for: link, at: now) {
+            if case .nobody = holder {} else { revoke(at: now) }
+            holder = .link(link)
+            feed(.granted(limit: limit.instant), at: now)
+        } else {
+            link.connection.skipEvent(at: now, reports: &linkReports)
+            if !linkReports.isEmpty { dealWith(link, at: now) }
+        }
+    }
+
+    private func revoke(at now: Instant) {
+        silenceRadio()
+        feed(.revoked, at: now)
+        holder = .nobody
+    }
+
+    /// By when the link should give the radio back, if there is a reason; `nil` if its event should not take place.
+    private func limit(for link: Link, at now: Instant) -> (instant: Instant?, Void)? {
+        var limit: Instant?
+        let shortest = now.advanced(by: link.connection.exchangeTime)
+        for other in links where other !== link {
+            guard let start = other.connection.nextStart, start >= now else { continue }
+            if start < shortest {
+                if other.connection.missedEvents > link.connection.missedEvents { return nil }
+            } else {
+                limit = limit.map { min($0, start) } ?? start
+            }
+        }
+        if let start = advertiser?.nextStart, start <= now.advanced(by: link.connection.interval) {
+            limit = limit.map { min($0, max(start, now)) } ?? max(start, now)
+        }
+        // Every fourth event of a busy link leaves its rest to whoever scans or initiates.
+        if scanner != nil || initiator != nil, link.connection.event % 4 == 3 { limit = now }
+        return (limit, ())
+    }
+
+    /// The activity without a link that may have the radio now; `nil` if none is due or the radio is not to be had.
+    private func nextInBackground(at now: Instant) -> Holder? {
+        switch holder {
+        case .advertiser, .link: return nil
+        case .initiator where initiator?.isOffering == true: return nil
+        case .nobody, .scanner, .initiator: break
+        }
+        if let advertiser, let start = advertiser.nextStart, start <= now, fits(advertiser, at: now) {
+            return .advertiser
+        }
+        guard case .nobody = holder else { return nil }
+        let scan = scanner.flatMap { $0.nextStart <= now ? $0.nextStart : nil }
+        let initiate = initiator?.nextStart.flatMap { $0 <= now ? $0 : nil }
+        switch (scan, initiate) {
+        case (nil, nil): return nil
+        case (_?, nil): return .scanner
+        case (nil, _?): return .initiator
+        case (let scan?, let initiate?): return scan <= initiate ? .scanner : .initiator
+        }
+    }
+
+    /// Whether an advertising event ends before the next event of a link.
+    private func fits(_ advertiser: Advertiser, at now: Instant) -> Bool {
+        let end = now.advanced(by: advertiser.eventTime)
+        return !links.contains { link in
+            guard let start = link.connection.nextStart else { return false }
+            // Where the gaps are too short for a whole event, half of one is better than none.
+            return start < end && link.connection.interval > advertiser.eventTime * 2
+        }
+    }
+
+    // MARK: Time
+
+    func superviseLinks(at now: Instant) {
+        var index = 0
+        while index < links.count {
+            let link = links[index]
+            if let deadline = link.connection.deadline, deadline <= now {
+                link.connection.wake(at: now, reports: &linkReports)
+                if !linkReports.isEmpty { dealWith(link, at: now) }
+            }
+            if index < links.count, links[index] === link { index += 1 }
+        }
+    }
+
+    /// The earliest instant at which something happens that nobody from outside causes.
+    func nextDeadline(at now: Instant) -> Instant? {
+        var earliest: Instant?
+        func consider(_ instant: Instant?) {
+            guard let instant else { return }
+            if let known = earliest, known <= instant { return }
+            earliest = instant
+        }
+        switch radio {
+        case .armed(_, let start): consider(start)
+        case .listening(let end): consider(end)
+        case .idle, .transmitting, .receiving: break
+        }
+        for link in links {
+            consider(link.connection.deadline)
+            if !isHolder(link) { consider(link.connection.nextStart) }
+        }
+        // What is due already waits for the radio, and is looked at again when that becomes free.
+        func considerLater(_ instant: Instant?) {
+            if let instant, instant > now { consider(instant) }
+        }
+        switch holder {
+        case .advertiser, .link: break
+        case .scanner, .initiator: considerLater(advertiser?.nextStart)
+        case .nobody:
+            considerLater(advertiser?.nextStart)
+            considerLater(scanner?.nextStart)
+            considerLater(initiator?.nextStart)
+        }
+        return earliest
+    }
+}

@@ -1,0 +1,58 @@
+package import BluetoothTypes
+import HCI
+import LinkLayer
+
+/// What kind of controller it is: its address, its buffers, its limits.
+package struct ControllerConfiguration: Sendable {
+    /// The public device address.
+    package var address: DeviceAddress
+    /// Octets of one ACL data packet from the host, at least 27 (Core 6.0, Vol 4, Part E, 7.8.2).
+    package var aclLength: UInt16 = 27
+    /// How many such packets it holds at once, for all links together.
+    package var aclCount: UInt8 = 20
+    /// The most octets in one PDU on the air that it can send and receive, 27...251.
+    package var maxDataOctets: UInt16 = 251
+    /// How many links it holds at once.
+    package var maxLinks = 8
+    /// How many devices its filter accept list holds.
+    package var acceptListSize = 16
+    /// In dBm.
+    package var transmitPower: Int8 = 0
+    /// Of the sleep clock, as a class from 0 (500 ppm) to 7 (20 ppm): Core 6.0, Vol 6, Part B, 2.3.3.1.
+    package var clockAccuracyClass: UInt8 = 5
+
+    package init(address: DeviceAddress) { self.address = address }
+
+    /// 0xFFFF stands for a company without an assigned number, 0x0E for Core 6.0.
+    static let version = VersionIndication(version: 0x0E, company: 0xFFFF, subversion: 1)
+
+    static let features: LEFeatures = [
+        .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange, .ping,
+        .dataPacketLengthExtension, .channelSelectionAlgorithm2,
+    ]
+
+    var clockAccuracy: Int { [500, 250, 150, 100, 75, 50, 30, 20][Int(clockAccuracyClass & 7)] }
+
+    func capabilities(hostAnswersParameterRequests: Bool) -> LinkCapabilities {
+        LinkCapabilities(
+            features: Self.features.rawValue, version: Self.version, maxOctets: maxDataOctets,
+            clockAccuracy: clockAccuracy, hostAnswersParameterRequests: hostAnswersParameterRequests)
+    }
+}
+
+/// What the host has set, and what Reset sets back.
+struct HostSettings {
+    var eventMask = SetEventMask().mask
+    var leEventMask = LESetEventMask().mask
+    var randomAddress: DeviceAddress?
+    var advertising = LESetAdvertisingParameters()
+    var advertisingData: [UInt8] = []
+    var scanResponseData: [UInt8] = []
+    var scanning = LESetScanParameters()
+    var acceptList: [DeviceAddress] = []
+    var channels = ChannelMap()
+    var suggestedTxOctets: UInt16 = 27
+    var suggestedTxTime: UInt16 = 328
+
+    init() {}
+}

@@ -1,0 +1,184 @@
+package import EventLoop
+import HCI
+package import LinkLayer
+
+/// What a controller is built into: the line to its host, and the antenna.
+///
+/// The controller calls it from inside ``VirtualController/receive(_:at:)`` and its siblings; none of these calls may
+/// come back into the controller before it has returned.
+package protocol ControllerSurroundings: AnyObject {
+    /// An HCI packet for the host, in its H4 form.
+    func controllerSent(_ packet: [UInt8])
+    /// The packet goes on the air at this instant; ``VirtualController/transmissionEnded(at:)`` follows.
+    func transmit(_ frame: RadioFrame)
+    /// The packet on the air breaks off; nothing follows.
+    func abortTransmission()
+    /// From this instant the receiver is tuned to the channel and looks for the access address.
+    func listen(channel: UInt8, accessAddress: UInt32)
+    /// The receiver is off.
+    func stopListening()
+}
+
+/// An LE controller in software: HCI above, one half-duplex radio below.
+///
+/// The link layer's machines share the radio. Who holds it says what it does next; who may have it next is decided in
+/// `Arbitration.swift`.
+///
+/// Source: Core 6.0, Vol 4, Part E (HCI); Vol 6, Part B (link layer).
+package final class VirtualController {
+    enum Holder {
+        case nobody, advertiser, scanner, initiator
+        case link(Link)
+    }
+
+    enum RadioState {
+        case idle
+        case armed(RadioFrame, at: Instant)
+        case transmitting
+        case listening(until: Instant)
+        /// A packet has begun while the radio was listening.
+        case receiving
+    }
+
+    package let configuration: ControllerConfiguration
+    unowned let surroundings: any ControllerSurroundings
+    var generator: SeededGenerator
+    var settings = HostSettings()
+
+    var advertiser: Advertiser?
+    var scanner: Scanner?
+    var initiator: Initiator?
+    var initiatorUsesAcceptList = false
+    /// In the order of their handles.
+    var links: [Link] = []
+    /// Packets of the host that the peers have not acknowledged yet.
+    var heldPackets = 0
+
+    var holder = Holder.nobody
+    var radio = RadioState.idle
+
+    // What the machines told, until it is dealt with; kept to save an allocation with each packet.
+    private var advertiserReports: [Advertiser.Report] = []
+    private var scannerReports: [Scanner.Report] = []
+    private var initiatorReports: [Initiator.Report] = []
+    var linkReports: [ConnectionReport] = []
+
+    /// When ``wake(at:)`` must be called.
+    package private(set) var deadline: Instant?
+
+    package init(
+        _ configuration: ControllerConfiguration, surroundings: any ControllerSurroundings,
+        generator: SeededGenerator
+    ) {
+        self.configuration = configuration
+        self.surroundings = surroundings
+        self.generator = generator
+    }
+
+    // MARK: Inputs
+
+    /// Takes one HCI packet from the host, in its H4 form.
+    package func receive(_ packet: [UInt8], at now: Instant) {
+        take(packet, at: now)
+        settle(at: now)
+    }
+
+    /// Lets the clock act.
+    package func wake(at now: Instant) {
+        switch radio {
+        case .armed(let frame, let start) where start <= now:
+            radio = .transmitting
+            surroundings.transmit(frame)
+        case .listening(let end) where end <= now:
+            feed(.silence, at: now)
+        case .idle, .armed, .transmitting, .listening, .receiving:
+            break
+        }
+        superviseLinks(at: now)
+        settle(at: now)
+    }
+
+    /// The packet that was given to the antenna has left it.
+    package func transmissionEnded(at now: Instant) {
+        guard case .transmitting = radio else { return }
+        feed(.sent, at: now)
+        settle(at: now)
+    }
+
+    /// A packet with the right access address has begun on the channel it listens to.
+    package func receptionBegan(at now: Instant) {
+        guard case .listening = radio else { return }
+        radio = .receiving
+        deadline = nextDeadline(at: now)
+    }
+
+    /// That packet has ended.
+    package func received(_ reception: Reception, at now: Instant) {
+        guard case .receiving = radio else { return }
+        feed(.heard(reception), at: now)
+        settle(at: now)
+    }
+
+    /// Forgets everything, as at power-on. Links end without a word.
+    package func powerCycle(at now: Instant) {
+        resetState(at: now)
+        settle(at: now)
+    }
+
+    // MARK: The radio
+
+    /// Tells the holder of the radio what happened, and does what it wants.
+    func feed(_ input: RadioInput, at now: Instant) {
+        switch holder {
+        case .nobody:
+            break
+        case .advertiser:
+            perform(advertiser?.handle(input, at: now, reports: &advertiserReports) ?? .release, at: now)
+            if !advertiserReports.isEmpty { dealWithAdvertiser(&advertiserReports, at: now) }
+        case .scanner:
+            perform(scanner?.handle(input, at: now, reports: &scannerReports) ?? .release, at: now)
+            if !scannerReports.isEmpty { dealWithScanner(&scannerReports) }
+        case .initiator:
+            perform(initiator?.handle(input, at: now, reports: &initiatorReports) ?? .release, at: now)
+            if !initiatorReports.isEmpty { dealWithInitiator(&initiatorReports, at: now) }
+        case .link(let link):
+            perform(link.connection.handle(input, at: now, reports: &linkReports), at: now)
+            if !linkReports.isEmpty { dealWith(link, at: now) }
+        }
+    }
+
+    private func perform(_ order: RadioOrder, at now: Instant) {
+        switch order {
+        case .transmit(let frame, let start):
+            if case .listening = radio { surroundings.stopListening() }
+            if case .receiving = radio { surroundings.stopListening() }
+            if start <= now {
+                radio = .transmitting
+                surroundings.transmit(frame)
+            } else {
+                radio = .armed(frame, at: start)
+            }
+        case .listen(let channel, let accessAddress, let end):
+            radio = .listening(until: end)
+            surroundings.listen(channel: channel, accessAddress: accessAddress)
+        case .release:
+            silenceRadio()
+            holder = .nobody
+        }
+    }
+
+    /// Whatever the radio does, it stops.
+    func silenceRadio() {
+        switch radio {
+        case .idle, .armed: break
+        case .transmitting: surroundings.abortTransmission()
+        case .listening, .receiving: surroundings.stopListening()
+        }
+        radio = .idle
+    }
+
+    private func settle(at now: Instant) {
+        arbitrate(at: now)
+        deadline = nextDeadline(at: now)
+    }
+}
