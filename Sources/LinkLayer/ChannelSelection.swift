@@ -62,7 +62,7 @@ package enum ChannelSelection: Equatable, Sendable {
             let number = Self.pseudoRandom(counter: UInt16(truncatingIfNeeded: event), identifier: identifier)
             let unmapped = UInt8(number % 37)
             if used.bits >> UInt64(unmapped) & 1 == 1 { return unmapped }
-            return used.table[used.count * Int(number) >> 16]
+            return used.table[(used.count * Int(number)) >> 16]
         }
     }
 

@@ -96,7 +96,8 @@ extension VirtualController {
         }
         if command.filterPolicy & 0b01 != 0 { parameters.scannersAllowed = settings.acceptList }
         if command.filterPolicy & 0b10 != 0 { parameters.initiatorsAllowed = settings.acceptList }
-        guard parameters.kind == .nonconnectable || parameters.kind == .scannable || links.count < configuration.maxLinks
+        guard
+            parameters.kind == .nonconnectable || parameters.kind == .scannable || links.count < configuration.maxLinks
         else { throw .connectionLimitExceeded }
         advertiser = Advertiser(parameters, generator: generator.split(), at: now)
     }

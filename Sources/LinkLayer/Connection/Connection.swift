@@ -255,7 +255,8 @@ package struct Connection: Sendable {
 
     /// A peripheral with nothing to say may stay away. Vol 6, Part B, 4.5.1.
     private var eventsToSkip: Int {
-        guard role == .peripheral, hasAnchor, isEstablished, queue.isEmpty, inFlight?.payload.isEmpty ?? true, !peerHasMore,
+        guard role == .peripheral, hasAnchor, isEstablished, queue.isEmpty, inFlight?.payload.isEmpty ?? true,
+            !peerHasMore,
             !control.awaitsInstant
         else { return 0 }
         return Int(timing.latency)
