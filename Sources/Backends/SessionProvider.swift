@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 package import HostInterface
 import Synchronization
 
@@ -5,12 +7,30 @@ import Synchronization
 package protocol SessionFactory: AnyObject, Sendable {
     func makeSession() -> any HostSession
 
+    /// Whether the system lets this process use the radio.
+    var mayUseRadio: Bool { get }
+
     /// Takes one line of diagnosis, such as a misuse of the API.
     func report(_ line: String)
+
+    /// The time of this place: seconds since 2001-01-01 00:00:00 UTC.
+    var secondsSince2001: Double { get }
+
+    /// Runs `work` once `delay` has passed on the clock of this place, on a thread of its choice.
+    func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void)
 }
 
+/// An ordinary process: real time, and diagnosis to standard error.
 extension SessionFactory {
+    package var mayUseRadio: Bool { true }
+
     package func report(_ line: String) { writeToStandardError(line) }
+
+    package var secondsSince2001: Double { Date.timeIntervalSinceReferenceDate }
+
+    package func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + delay / .seconds(1), execute: work)
+    }
 }
 
 /// Which host do the managers that are made here talk to?

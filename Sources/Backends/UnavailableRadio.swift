@@ -9,6 +9,10 @@ package final class UnavailableRadio: SessionFactory {
     package init(state: AdapterState) { self.state = state }
 
     package func makeSession() -> any HostSession { UnavailableSession(state: state) }
+
+    package var mayUseRadio: Bool {
+        if case .unauthorized = state { false } else { true }
+    }
 }
 
 extension UnavailableRadio {

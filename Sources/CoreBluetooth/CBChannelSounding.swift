@@ -1,0 +1,31 @@
+/// How a distance measurement shall run.
+// `@unchecked`: all properties are constants.
+open class CBChannelSoundingSessionConfiguration: NSObject, @unchecked Sendable {
+    /// Which part this device plays.
+    public enum Role: Int, Sendable {
+        case initiator = 0
+    }
+
+    private let chosenRole: Role
+
+    public init(role: CBChannelSoundingSessionConfiguration.Role) {
+        chosenRole = role
+        super.init()
+    }
+
+    open var role: CBChannelSoundingSessionConfiguration.Role { chosenRole }
+}
+
+/// What one distance measurement found.
+// `@unchecked`: all properties are constants.
+open class CBChannelSoundingProcedureResults: NSObject, @unchecked Sendable {
+    private let metres: Double
+
+    init(distance: Double) {
+        metres = distance
+        super.init()
+    }
+
+    /// In metres.
+    open var distance: Double { metres }
+}

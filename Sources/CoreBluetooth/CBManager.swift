@@ -1,0 +1,81 @@
+import Backends
+
+/// What the two managers have in common: the state of the radio, and the permission to use it.
+///
+/// An app makes a ``CBCentralManager`` or a ``CBPeripheralManager``, never this.
+// `@unchecked`: stored properties are constants; what changes lives in the line's lock.
+open class CBManager: NSObject, @unchecked Sendable {
+    let line: HostLine
+
+    init(line: HostLine) {
+        self.line = line
+        super.init()
+    }
+
+    /// The state of the radio. It is `.unknown` until the delegate has first been told, and changes just before the
+    /// delegate is told.
+    open var state: CBManagerState { line.state }
+
+    /// Whether this app may use Bluetooth.
+    open var authorization: CBManagerAuthorization { line.authorization }
+
+    /// Whether this app may use Bluetooth: `.denied` if the system lets this process not open the radio, in which
+    /// case the log has the reason, else `.allowedAlways`.
+    open class var authorization: CBManagerAuthorization {
+        SessionProvider.current.mayUseRadio ? .allowedAlways : .denied
+    }
+
+    deinit { line.close() }
+}
+
+/// The states of the radio. "Below" is meant by number: see ``CBCentralManagerDelegate``.
+public enum CBManagerState: Int, Sendable {
+    /// Not known yet; another update follows.
+    case unknown = 0
+    /// The connection to the radio was lost for a moment; another update follows.
+    case resetting = 1
+    /// There is no radio, or none that knows Bluetooth Low Energy.
+    case unsupported = 2
+    /// This app may not use it.
+    case unauthorized = 3
+    /// It is switched off.
+    case poweredOff = 4
+    /// It is on and ready.
+    case poweredOn = 5
+}
+
+/// Whether an app may use Bluetooth.
+public enum CBManagerAuthorization: Int, Sendable {
+    case notDetermined = 0
+    case restricted = 1
+    case denied = 2
+    case allowedAlways = 3
+}
+
+/// The old type of ``CBManager/state`` at a central; use ``CBManagerState``.
+public enum CBCentralManagerState: Int, Sendable {
+    case unknown = 0
+    case resetting = 1
+    case unsupported = 2
+    case unauthorized = 3
+    case poweredOff = 4
+    case poweredOn = 5
+}
+
+/// The old type of ``CBManager/state`` at a peripheral; use ``CBManagerState``.
+public enum CBPeripheralManagerState: Int, Sendable {
+    case unknown = 0
+    case resetting = 1
+    case unsupported = 2
+    case unauthorized = 3
+    case poweredOff = 4
+    case poweredOn = 5
+}
+
+/// The old form of ``CBManagerAuthorization``.
+public enum CBPeripheralManagerAuthorizationStatus: Int, Sendable {
+    case notDetermined = 0
+    case restricted = 1
+    case denied = 2
+    case authorized = 3
+}

@@ -1,0 +1,80 @@
+import HostInterface
+
+/// What a host's events do to a central manager.
+extension CBCentralManager {
+    func handle(_ event: HostEvent) {
+        switch event {
+        case .state(let state): adapterChanged(state)
+        case .discovered(let discovery): discovered(discovery)
+        case .disconnected(let peer, let failure): livePeripheral(peer)?.linkLost(failure)
+        case .mtuChanged(let peer, let mtu): livePeripheral(peer)?.mtuChanged(mtu)
+        case .notified(let peer, let handle, let value): livePeripheral(peer)?.notified(handle, value)
+        case .nameChanged(let peer, let name): nameChanged(peer, name)
+        case .servicesChanged(let peer, let handles): livePeripheral(peer)?.servicesChanged(handles)
+        case .peerKnown(let knowledge): peerKnown(knowledge)
+        case .answer: break  // The line takes it to whoever asked.
+        case .readRequested, .writeRequested, .subscribed, .unsubscribed, .centralMTUChanged:
+            break  // This session publishes nothing.
+        }
+    }
+
+    private func adapterChanged(_ state: AdapterState) {
+        line.lock.withLock {
+            line.setAdapter(state)
+            if line.state == .poweredOn {
+                for peer in knowledge.keys { learn(peer) }
+                // A scan that was running when the radio went off goes on.
+                if let wantedScan { line.ask(.startScan(wantedScan)) }
+            } else {
+                for peripheral in peripherals.values { peripheral.object?.linkGone() }
+                if line.state.rawValue < CBManagerState.poweredOff.rawValue { peripherals.removeAll() }
+            }
+        }
+        delegate?.centralManagerDidUpdateState(self)
+    }
+
+    func scanStarted(_ filter: ScanFilter, _ answer: HostLine.Answer) {
+        guard case .failure(let failure) = answer, !failure.endsLink else { return }
+        line.lock.withLock { if wantedScan == filter { wantedScan = nil } }
+        line.warn("\(self) could not scan: \(failure)")
+    }
+
+    private func discovered(_ discovery: Discovery) {
+        let advertisement = advertisementDictionary(discovery)
+        let name = advertisement[CBAdvertisementDataLocalNameKey] as? String
+        guard isScanning else { return }
+        let (found, isRenamed) = line.lock.withLock {
+            let found = peripheral(for: discovery.peer)
+            return (found, found.setAdvertisedName(name))
+        }
+        if isRenamed { found.delegate?.peripheralDidUpdateName(found) }
+        delegate?.centralManager(
+            self, didDiscover: found, advertisementData: advertisement, rssi: NSNumber(value: discovery.rssi))
+    }
+
+    private func nameChanged(_ peer: PeerID, _ name: String) {
+        let renamed: CBPeripheral? = line.lock.withLock {
+            knowledge[peer, default: PeerKnowledge(peer: peer)].name = name
+            guard let peripheral = peripherals[peer]?.object else { return nil }
+            let old = peripheral.currentName
+            peripheral.systemName = name
+            return old == name ? nil : peripheral
+        }
+        if let renamed { renamed.delegate?.peripheralDidUpdateName(renamed) }
+    }
+
+    private func peerKnown(_ new: PeerKnowledge) {
+        let event: (CBConnectionEvent, CBPeripheral)? = line.lock.withLock {
+            let old = knowledge.updateValue(new, forKey: new.peer)
+            guard line.state == .poweredOn else { return nil }
+            let identifier = learn(new.peer)
+            guard new.isConnected != (old?.isConnected ?? false), let connectionEvents,
+                connectionEvents.admits(identifier, services: new.services + (old?.services ?? []))
+            else { return nil }
+            return (new.isConnected ? .peerConnected : .peerDisconnected, peripheral(for: new.peer))
+        }
+        if let name = new.name { nameChanged(new.peer, name) }
+        guard let (kind, peripheral) = event else { return }
+        delegate?.centralManager(self, connectionEventDidOccur: kind, for: peripheral)
+    }
+}

@@ -1,0 +1,44 @@
+import HostInterface
+
+extension HostFailure {
+    /// The one table by which a host's failures become Apple's errors.
+    var error: any Error {
+        switch self {
+        case .attribute(let code): CBATTError(.init(rawValue: Int(code)) ?? .unlikelyError)
+        case .disconnected(let reason), .controller(let reason): CBError(Self.linkError(reason))
+        case .notConnected, .notPowered, .sessionLost: CBError(.notConnected)
+        case .unknownPeer: CBError(.unknownDevice)
+        case .cancelled: CBError(.operationCancelled)
+        case .noConfigurationDescriptor, .invalidParameters: CBError(.invalidParameters)
+        case .alreadyAdvertising: CBError(.alreadyAdvertising)
+        case .timedOut: CBError(.connectionTimeout)
+        case .connectionLimitReached: CBError(.connectionLimitReached)
+        case .illegalAnswer(let text): CBError(.unknown, userInfo: [NSLocalizedFailureReasonErrorKey: text])
+        }
+    }
+
+    /// By the controller's error code (Core 6.0, Vol 1, Part F, 1.3).
+    private static func linkError(_ code: UInt8) -> CBError.Code {
+        switch code {
+        case 0x05, 0x06: .peerRemovedPairingInformation  // Authentication Failure, PIN or Key Missing
+        case 0x08, 0x22: .connectionTimeout  // Connection Timeout, LL Response Timeout
+        case 0x09, 0x0D: .connectionLimitReached  // Connection Limit Exceeded, Rejected: Limited Resources
+        case 0x13, 0x14, 0x15: .peripheralDisconnected  // Remote User, Low Resources, Power Off
+        case 0x12: .invalidParameters  // Invalid HCI Command Parameters
+        case 0x16: .operationCancelled  // Terminated by Local Host
+        case 0x3D: .encryptionTimedOut  // Terminated due to MIC Failure
+        case 0x3E: .connectionFailed  // Failed to be Established
+        default: .connectionFailed
+        }
+    }
+
+    /// Whether the link, and with it the request, is gone: then Apple's API answers nothing.
+    var endsLink: Bool {
+        switch self {
+        case .notPowered, .notConnected, .unknownPeer, .cancelled, .disconnected, .sessionLost: true
+        case .controller, .attribute, .illegalAnswer, .noConfigurationDescriptor, .alreadyAdvertising,
+            .invalidParameters, .timedOut, .connectionLimitReached:
+            false
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import HostInterface
+
+/// Delivers callbacks on an app's queue.
+final class DispatchCallbackExecutor: CallbackExecutor {
+    // Callbacks go through a serial queue of our own on top of the app's, so that they come one after the other even
+    // if the app's queue is a concurrent one. It bears the same label, for that is what a log shows.
+    private let queue: DispatchQueue
+    private let isMain: Bool
+    private let key = DispatchSpecificKey<Bool>()
+
+    init(_ queue: DispatchQueue?) {
+        isMain = queue == nil || queue === DispatchQueue.main
+        if let queue, !isMain {
+            self.queue = DispatchQueue(label: queue.label, target: queue)
+        } else {
+            self.queue = .main
+        }
+        self.queue.setSpecific(key: key, value: true)
+    }
+
+    /// Whether the caller runs on the queue.
+    var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
+
+    func run(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+
+    func settle() {
+        if isMain && Thread.isMainThread {
+            pumpMainQueue()
+        } else if !isCurrent {
+            queue.sync(flags: .barrier) {}
+        }
+    }
+
+    /// Lets the main thread, which is here, run what waits on the main queue.
+    private func pumpMainQueue() {
+        let marker = Marker()
+        queue.async { marker.isReached = true }
+        // The main queue is not re-entrant: called from one of its own blocks, the marker cannot be reached.
+        var attempts = 0
+        while !marker.isReached && attempts < 64 {
+            attempts += 1
+            _ = RunLoop.main.run(mode: .default, before: Date())
+        }
+    }
+
+    /// `@unchecked`: touched on the main thread only.
+    private final class Marker: @unchecked Sendable {
+        var isReached = false
+    }
+}

@@ -1,0 +1,135 @@
+import Backends
+import BluetoothTypes
+import HostInterface
+
+/// A manager's line to its host: it numbers the requests, keeps what each answer is for, and holds the lock of the
+/// manager and of all its objects.
+///
+/// Everything that a delegate is told comes through here, on the manager's queue, with `lock` free.
+// `@unchecked`: `lock` guards the variables.
+final class HostLine: @unchecked Sendable {
+    typealias Answer = Result<HostAnswer, HostFailure>
+
+    let lock = NSRecursiveLock()
+    let place: any SessionFactory
+    private let session: any HostSession
+    private let executor: any CallbackExecutor
+    private var lastNumber: UInt64 = 0
+    private var waiting: [RequestNumber: (Answer) -> Void] = [:]
+    private var handle: ((HostEvent) -> Void)?
+    private var isClosed = false
+    private var adapter: AdapterState = .unknown
+
+    init(queue: DispatchQueue?) {
+        place = SessionProvider.current
+        session = place.makeSession()
+        executor =
+            if let queue { DispatchCallbackExecutor(queue) } else {
+                session.defaultExecutor ?? DispatchCallbackExecutor(nil)
+            }
+    }
+
+    /// Starts delivery to `handle`, which is called on the queue.
+    func open(_ handle: @escaping (HostEvent) -> Void) {
+        lock.withLock { self.handle = handle }
+        session.open(on: executor) { [weak self] event in self?.receive(event) }
+    }
+
+    func close() {
+        let wasOpen = lock.withLock {
+            defer { isClosed = true }
+            waiting.removeAll()
+            handle = nil
+            return !isClosed
+        }
+        if wasOpen { session.close() }
+    }
+
+    /// Asks the host; `then` gets the answer, on the queue.
+    func ask(_ request: HostRequest, then: @escaping (Answer) -> Void = { _ in }) {
+        lock.withLock {
+            guard !isClosed else { return }
+            lastNumber += 1
+            let number = RequestNumber(lastNumber)
+            waiting[number] = then
+            session.submit(request, number: number)
+        }
+    }
+
+    /// Runs `work` later, on the queue.
+    func later(_ work: @escaping @Sendable () -> Void) {
+        executor.run { [weak self] in
+            guard let self, !lock.withLock({ self.isClosed }) else { return }
+            SessionProvider.with(place, work)
+        }
+    }
+
+    /// Whether the caller may call a delegate without changing threads.
+    var isOnQueue: Bool { (executor as? DispatchCallbackExecutor)?.isCurrent ?? true }
+
+    private func receive(_ event: HostEvent) {
+        // What an app makes in a callback belongs to the same place.
+        SessionProvider.with(place) {
+            if case .answer(let number, let answer) = event {
+                lock.withLock { waiting.removeValue(forKey: number) }?(answer)
+            } else {
+                lock.withLock { handle }?(event)
+            }
+        }
+    }
+}
+
+// MARK: - State
+
+extension HostLine {
+    var state: CBManagerState { lock.withLock { adapter.managerState } }
+
+    var authorization: CBManagerAuthorization {
+        guard case .unauthorized = lock.withLock({ adapter }) else { return .allowedAlways }
+        return .denied
+    }
+
+    /// The adapter's address, by which identifiers are made; `nil` unless it is powered on.
+    var adapterAddress: DeviceAddress? {
+        guard case .poweredOn(let address) = lock.withLock({ adapter }) else { return nil }
+        return address
+    }
+
+    func setAdapter(_ state: AdapterState) {
+        lock.withLock { adapter = state }
+        switch state {
+        case .unsupported(let reason), .unauthorized(let reason): warn("Bluetooth cannot be used: \(reason)")
+        case .unknown, .resetting, .poweredOff, .poweredOn: break
+        }
+    }
+
+    /// Whether commands are accepted; a command that is not is reported as a misuse.
+    func isPoweredOn(for manager: CBManager) -> Bool {
+        if state == .poweredOn { return true }
+        misuse("\(manager) can only accept this command while in the powered on state")
+        return false
+    }
+}
+
+extension AdapterState {
+    var managerState: CBManagerState {
+        switch self {
+        case .unknown: .unknown
+        case .resetting: .resetting
+        case .unsupported: .unsupported
+        case .unauthorized: .unauthorized
+        case .poweredOff: .poweredOff
+        case .poweredOn: .poweredOn
+        }
+    }
+}
+
+// MARK: - Diagnosis
+
+extension HostLine {
+    /// Tells the app's developer of a mistake, in Apple's words where they are known, so that the answers that
+    /// others have written about them are found.
+    func misuse(_ text: String) { place.report("[CoreBluetooth] API MISUSE: \(text)") }
+
+    func warn(_ text: String) { place.report("[CoreBluetooth] WARNING: \(text)") }
+}

@@ -1,0 +1,79 @@
+import BluetoothTypes
+import HostInterface
+
+/// Whether a peripheral manager advertises.
+enum Advertising {
+    case off
+    case starting
+    case on
+}
+
+extension CBPeripheralManager {
+    func beginAdvertising(_ data: [String: Any]) {
+        do throws(Refusal) {
+            let content = try advertisementContent(data)
+            let isFirst = line.lock.withLock {
+                guard advertising == .off else { return false }
+                advertising = .starting
+                return true
+            }
+            guard isFirst else { throw Refusal("it does so already", .alreadyAdvertising) }
+            warnOfOrder(content)
+            line.ask(.startAdvertising(content)) { [weak self] answer in self?.advertisingAnswered(answer) }
+        } catch {
+            line.misuse("\(self) cannot start advertising: \(error.reason)")
+            later { $0.delegate?.peripheralManagerDidStartAdvertising($0, error: CBError(error.code)) }
+        }
+    }
+
+    private func advertisingAnswered(_ answer: HostLine.Answer) {
+        line.lock.withLock {
+            // The app may have stopped it meanwhile, or the radio gone off.
+            guard advertising == .starting else { return }
+            if case .success = answer { advertising = .on } else { advertising = .off }
+        }
+        if case .failure(.notPowered) = answer { return }  // The state's update tells it.
+        if case .success(.advertising(let placement)) = answer { warnOfCuts(placement) }
+        delegate?.peripheralManagerDidStartAdvertising(self, error: answer.error)
+    }
+
+    private func advertisementContent(_ data: [String: Any]) throws(Refusal) -> AdvertisementContent {
+        var content = AdvertisementContent()
+        for (key, value) in data.sorted(by: { $0.key < $1.key }) {
+            switch key {
+            case CBAdvertisementDataLocalNameKey:
+                guard let name = value as? String else { throw Refusal("the local name must be a String") }
+                content.localName = name
+            case CBAdvertisementDataServiceUUIDsKey:
+                guard let uuids = value as? [CBUUID] else { throw Refusal("the service UUIDs must be [CBUUID]") }
+                content.services = uuids.map(\.bluetoothUUID)
+            default: line.warn("\(self) ignores the advertisement's key \(key); it is not allowed")
+            }
+        }
+        return content
+    }
+
+    /// Who advertises first is found before there is something to find.
+    private func warnOfOrder(_ content: AdvertisementContent) {
+        let (unfinished, known) = line.lock.withLock {
+            (localServices.filter { $0.handle == nil }.map(\.service), localServices.map(\.service))
+        }
+        let remedy = "Add the services, wait for peripheralManager:didAddService:error:, then start advertising"
+        if !unfinished.isEmpty {
+            let list = unfinished.map(\.uuid.uuidString).joined(separator: ", ")
+            line.warn("\(self) starts advertising while services are still being added: \(list). \(remedy)")
+        }
+        let missing = content.services.filter { uuid in !known.contains { $0.uuid.bluetoothUUID == uuid } }
+        if !missing.isEmpty {
+            let list = missing.map(\.description).joined(separator: ", ")
+            line.warn("\(self) advertises services that have not been added: \(list). \(remedy)")
+        }
+    }
+
+    private func warnOfCuts(_ placement: AdvertisementPlacement) {
+        if placement.isNameShortened { line.warn("\(self) advertises a shortened name; the whole does not fit") }
+        guard !placement.omittedServices.isEmpty else { return }
+        let list = placement.omittedServices.map(\.description).joined(separator: ", ")
+        line.warn("\(self) advertises without these services, which do not fit: \(list)")
+    }
+}

@@ -1,0 +1,176 @@
+import BluetoothTypes
+import HostInterface
+
+/// This device as a peripheral: it publishes services, advertises them, and serves the centrals that come.
+///
+/// The order is: ``add(_:)`` each service, wait for `didAdd`, then ``startAdvertising(_:)``. Any thread may call;
+/// the delegate is called on the queue given at `init`.
+// `@unchecked`: `line.lock` guards the variables.
+open class CBPeripheralManager: CBManager, @unchecked Sendable {
+    weak var currentDelegate: (any CBPeripheralManagerDelegate)?
+    var advertising = Advertising.off
+    /// Services that the app has added, published or about to be.
+    var localServices: [LocalService] = []
+    /// Published characteristics, by the handle of their value, and the reverse.
+    var characteristics: [AttributeHandle: CBMutableCharacteristic] = [:]
+    var handles: [ObjectIdentifier: AttributeHandle] = [:]
+    var centrals: [PeerID: WeakCentral] = [:]
+    var updates = SendQueue()
+    /// Whether the app was told to wait before the next update.
+    var owesReadiness = false
+    /// Whether what was published before went with the radio.
+    var mustClearDatabase = false
+
+    /// A manager without a delegate; set one soon.
+    public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
+
+    /// - Parameter queue: where the delegate is called; `nil` means the main queue, and in a simulated world the
+    ///   world's own loop.
+    public convenience init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?) {
+        self.init(delegate: delegate, queue: queue, options: nil)
+    }
+
+    /// - Parameters:
+    ///   - queue: where the delegate is called; `nil` means the main queue, and in a simulated world the world's own
+    ///     loop.
+    ///   - options: by the keys `CBPeripheralManagerOption…`.
+    public init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
+        super.init(line: HostLine(queue: queue))
+        currentDelegate = delegate
+        line.open { [weak self] event in self?.handle(event) }
+    }
+
+    /// Who is told. Held weakly.
+    open weak var delegate: (any CBPeripheralManagerDelegate)? {
+        get { line.lock.withLock { currentDelegate } }
+        set { line.lock.withLock { currentDelegate = newValue } }
+    }
+
+    /// Whether this manager advertises.
+    open var isAdvertising: Bool { line.lock.withLock { advertising == .on } }
+
+    /// The old form of ``CBManager/authorization``.
+    open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus {
+        CBManager.authorization == .allowedAlways ? .authorized : .denied
+    }
+
+    /// Makes this device seen. Answer: `peripheralManagerDidStartAdvertising`.
+    ///
+    /// - Parameter advertisementData: a `String` for `CBAdvertisementDataLocalNameKey` and `[CBUUID]` for
+    ///   `CBAdvertisementDataServiceUUIDsKey`; other keys are ignored, with a line in the log. Both share 28 octets,
+    ///   and a name has 10 more in the scan response... what does not fit is cut, and the log says what.
+    open func startAdvertising(_ advertisementData: [String: Any]?) {
+        guard line.isPoweredOn(for: self) else { return }
+        beginAdvertising(advertisementData ?? [:])
+    }
+
+    /// Ends advertising. Nothing answers.
+    open func stopAdvertising() {
+        guard line.isPoweredOn(for: self) else { return }
+        line.lock.withLock {
+            guard advertising != .off else { return }
+            advertising = .off
+            line.ask(.stopAdvertising)
+        }
+    }
+
+    /// Asks for a pace of the link to `central`: low is every 15 ms, medium every 30 to 60 ms, high every 100 to
+    /// 200 ms. The central may refuse.
+    open func setDesiredConnectionLatency(
+        _ latency: CBPeripheralManagerConnectionLatency, for central: CBCentral
+    ) {
+        guard line.isPoweredOn(for: self) else { return }
+        line.ask(.updateConnectionParameters(central.peer, latency.preference))
+    }
+
+    /// Publishes a service. Answer: `didAdd`. What is changed in it afterwards has no effect.
+    ///
+    /// A service is refused with `CBError.uuidNotAllowed` if it is the system's own (0x1800, 0x1801), and with
+    /// `CBError.invalidParameters` if it contradicts itself; the log says how.
+    open func add(_ service: CBMutableService) {
+        guard line.isPoweredOn(for: self) else { return }
+        publish(service)
+    }
+
+    /// Takes a service back.
+    open func remove(_ service: CBMutableService) {
+        guard line.isPoweredOn(for: self) else { return }
+        withdraw(service)
+    }
+
+    /// Takes all services back.
+    open func removeAllServices() {
+        guard line.isPoweredOn(for: self) else { return }
+        line.lock.withLock {
+            forgetServices()
+            line.ask(.removeAllServices)
+        }
+    }
+
+    /// Answers a read or a write: exactly once, with the request, or of a write with its first one or the one that
+    /// fails. To a write without response this does nothing.
+    ///
+    /// - Parameter result: `.success`, or what the central gets as its error; 0x80...0x9F are free for the app.
+    open func respond(to request: CBATTRequest, withResult result: CBATTError.Code) {
+        guard line.isPoweredOn(for: self) else { return }
+        answer(request, result)
+    }
+
+    /// Notifies centrals of a new value.
+    ///
+    /// - Parameters:
+    ///   - value: cut to what each central can take; see ``CBCentral/maximumUpdateValueLength``.
+    ///   - centrals: of the subscribed ones; `nil` means all.
+    /// - Returns: false if there is no room: nothing was sent, and `peripheralManagerIsReady(toUpdateSubscribers:)`
+    ///   tells when to try again.
+    @discardableResult
+    open func updateValue(
+        _ value: Data, for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]?
+    ) -> Bool {
+        guard line.isPoweredOn(for: self) else { return false }
+        return update(value, for: characteristic, to: centrals)
+    }
+
+    /// Offers L2CAP channels. Not available yet: `didPublishL2CAPChannel` says so.
+    open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
+        guard line.isPoweredOn(for: self) else { return }
+        later { manager in
+            manager.delegate?.peripheralManager(
+                manager, didPublishL2CAPChannel: 0, error: CBError(.operationNotSupported))
+        }
+    }
+
+    /// Ends an offer. Not available yet: `didUnpublishL2CAPChannel` says so.
+    open func unpublishL2CAPChannel(_ PSM: CBL2CAPPSM) {
+        guard line.isPoweredOn(for: self) else { return }
+        later { manager in
+            manager.delegate?.peripheralManager(
+                manager, didUnpublishL2CAPChannel: PSM, error: CBError(.operationNotSupported))
+        }
+    }
+
+    /// Calls back later, on the queue.
+    func later(_ call: @escaping @Sendable (CBPeripheralManager) -> Void) {
+        line.later { [weak self] in self.map(call) }
+    }
+
+    open override var description: String { "<CBPeripheralManager: \(address(of: self))>" }
+}
+
+/// How fast a link to a central shall be.
+public enum CBPeripheralManagerConnectionLatency: Int, Sendable {
+    case low = 0
+    case medium = 1
+    case high = 2
+}
+
+extension CBPeripheralManagerConnectionLatency {
+    /// Slots of 1.25 ms and a supervision timeout of 4 s, or 6 s for the slow one.
+    fileprivate var preference: ConnectionPreference {
+        switch self {
+        case .low: ConnectionPreference(intervalSlots: 12...12, latency: 0, supervisionTimeout: 400)
+        case .medium: ConnectionPreference(intervalSlots: 24...48, latency: 0, supervisionTimeout: 400)
+        case .high: ConnectionPreference(intervalSlots: 80...160, latency: 0, supervisionTimeout: 600)
+        }
+    }
+}

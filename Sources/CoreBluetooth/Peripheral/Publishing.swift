@@ -1,0 +1,177 @@
+import BluetoothTypes
+import HostInterface
+
+/// A service that the app has added, as it was then.
+struct LocalService {
+    let service: CBMutableService
+    let characteristics: [CBMutableCharacteristic]
+    /// Where it stands, once published.
+    var handle: AttributeHandle?
+}
+
+extension CBPeripheralManager {
+    func publish(_ service: CBMutableService) {
+        do throws(Refusal) {
+            let definition = try define(service)
+            line.lock.withLock {
+                let characteristics = (service.characteristics ?? []).compactMap { $0 as? CBMutableCharacteristic }
+                localServices.append(LocalService(service: service, characteristics: characteristics))
+                line.ask(.addService(definition)) { [weak self] answer in self?.published(service, answer) }
+            }
+        } catch {
+            line.misuse("\(service) cannot be added: \(error.reason)")
+            later { $0.delegate?.peripheralManager($0, didAdd: service, error: CBError(error.code)) }
+        }
+    }
+
+    private func published(_ service: CBMutableService, _ answer: HostLine.Answer) {
+        line.lock.withLock {
+            let index = localServices.firstIndex { $0.service === service && $0.handle == nil }
+            switch answer {
+            case .success(.published(let place)):
+                // Removed while it was being added: the host removes it too.
+                guard let index else { return line.ask(.removeService(place.handle)) }
+                localServices[index].handle = place.handle
+                for (characteristic, handle) in zip(localServices[index].characteristics, place.characteristics) {
+                    characteristics[handle] = characteristic
+                    handles[ObjectIdentifier(characteristic)] = handle
+                }
+            case .success, .failure:
+                if let index { localServices.remove(at: index) }
+            }
+        }
+        delegate?.peripheralManager(self, didAdd: service, error: answer.error)
+    }
+
+    func withdraw(_ service: CBMutableService) {
+        line.lock.withLock {
+            guard let index = localServices.firstIndex(where: { $0.service === service }) else {
+                return line.misuse("\(service) is not published by \(self)")
+            }
+            let local = localServices.remove(at: index)
+            forget(local)
+            // If it is still being added, the answer to that removes it.
+            if let handle = local.handle { line.ask(.removeService(handle)) }
+        }
+    }
+
+    /// Called with the lock held.
+    func forgetServices() {
+        for local in localServices { forget(local) }
+        localServices.removeAll()
+    }
+
+    private func forget(_ local: LocalService) {
+        for characteristic in local.characteristics {
+            if let handle = handles.removeValue(forKey: ObjectIdentifier(characteristic)) {
+                characteristics[handle] = nil
+            }
+            characteristic.lock.withLock { characteristic.subscribers = [] }
+        }
+    }
+}
+
+// MARK: - Definition
+
+/// Why a service cannot be published.
+struct Refusal: Error {
+    var code: CBError.Code
+    var reason: String
+
+    init(_ reason: String, _ code: CBError.Code = .invalidParameters) {
+        self.code = code
+        self.reason = reason
+    }
+}
+
+extension CBPeripheralManager {
+    private func define(_ service: CBMutableService) throws(Refusal) -> ServiceDefinition {
+        let uuid = service.uuid.bluetoothUUID
+        if uuid == .genericAccess || uuid == .genericAttribute {
+            throw Refusal("the system publishes \(service.uuid) itself", .uuidNotAllowed)
+        }
+        let isAdded = line.lock.withLock { localServices.contains { $0.service === service } }
+        if isAdded { throw Refusal("it has been added already") }
+        var definition = ServiceDefinition(uuid: uuid, isPrimary: service.isPrimary)
+        for included in service.includedServices ?? [] {
+            let handle = line.lock.withLock { localServices.first { $0.service === included }?.handle }
+            guard let handle else { throw Refusal("\(included), which it includes, must be published before it") }
+            definition.includedServices.append(handle)
+        }
+        for characteristic in service.characteristics ?? [] {
+            guard let characteristic = characteristic as? CBMutableCharacteristic else {
+                throw Refusal("\(characteristic) belongs to a remote device")
+            }
+            definition.characteristics.append(try define(characteristic))
+        }
+        return definition
+    }
+
+    private func define(_ characteristic: CBMutableCharacteristic) throws(Refusal) -> CharacteristicDefinition {
+        let properties = characteristic.properties
+        let permissions = characteristic.permissions
+        if !properties.isDisjoint(with: [.broadcast, .extendedProperties]) {
+            throw Refusal("\(characteristic) has a property that a local characteristic cannot have")
+        }
+        if characteristic.value != nil {
+            let writes: CBCharacteristicProperties = [.write, .writeWithoutResponse, .authenticatedSignedWrites]
+            if !properties.isDisjoint(with: writes)
+                || !permissions.isDisjoint(with: [.writeable, .writeEncryptionRequired])
+            {
+                throw Refusal("Characteristics with cached values must be read-only; \(characteristic) is not")
+            }
+        }
+        if let value = characteristic.value, value.count > longestValue {
+            throw Refusal("\(characteristic) has a value of more than \(longestValue) octets")
+        }
+        warnOfContradictions(characteristic)
+        var octet = UInt8(truncatingIfNeeded: properties.rawValue)
+        if properties.contains(.notifyEncryptionRequired) { octet |= 0x10 }
+        if properties.contains(.indicateEncryptionRequired) { octet |= 0x20 }
+        var definition = CharacteristicDefinition(
+            uuid: characteristic.uuid.bluetoothUUID, properties: octet,
+            permissions: AttributePermissions(rawValue: UInt8(truncatingIfNeeded: permissions.rawValue)),
+            value: characteristic.value.map { Array($0) },
+            subscriptionNeedsEncryption: !properties.isDisjoint(
+                with: [.notifyEncryptionRequired, .indicateEncryptionRequired]))
+        for descriptor in characteristic.descriptors ?? [] {
+            definition.descriptors.append(try define(descriptor))
+        }
+        return definition
+    }
+
+    private func define(_ descriptor: CBDescriptor) throws(Refusal) -> DescriptorDefinition {
+        let uuid = descriptor.uuid.bluetoothUUID
+        switch descriptor.value {
+        case let text as String where uuid == .userDescription:
+            return DescriptorDefinition(uuid: uuid, value: Array(text.utf8))
+        case let data as Data where uuid == .presentationFormat:
+            return DescriptorDefinition(uuid: uuid, value: Array(data))
+        default:
+            throw Refusal("\(descriptor) needs a value: a String for 2901, Data for 2904")
+        }
+    }
+
+    /// What a central may do and what it is told that it can do are two things; they should agree.
+    private func warnOfContradictions(_ characteristic: CBMutableCharacteristic) {
+        let properties = characteristic.properties
+        let permissions = characteristic.permissions
+        let canRead = !permissions.isDisjoint(with: [.readable, .readEncryptionRequired])
+        let canWrite = !permissions.isDisjoint(with: [.writeable, .writeEncryptionRequired])
+        let offersWrite = !properties.isDisjoint(with: [.write, .writeWithoutResponse, .authenticatedSignedWrites])
+        var contradictions: [String] = []
+        if properties.contains(.read) && !canRead {
+            contradictions.append("the property read but no permission readable: each read will be refused")
+        }
+        if offersWrite && !canWrite {
+            contradictions.append("a property write but no permission writeable: each write will be refused")
+        }
+        if canWrite && !offersWrite {
+            contradictions.append("the permission writeable but no property write: no central will try")
+        }
+        if canRead && !properties.contains(.read) {
+            contradictions.append("the permission readable but no property read: no central will try")
+        }
+        for contradiction in contradictions { line.warn("\(characteristic) has \(contradiction)") }
+    }
+}
