@@ -1,0 +1,101 @@
+import HCI
+
+/// Shares the controller's ACL buffers out among the links: as many packets as there are free buffers, each link in
+/// its turn, each link's PDUs in order.
+///
+/// Source: Core 6.0, Vol 4, Part E, 4.1.1 (host to controller data flow control).
+package struct ACLScheduler {
+    /// An L2CAP PDU on its way, header included.
+    private struct PDU {
+        var octets: [UInt8]
+        var sent = 0
+        /// Whom to tell when the controller has all of it.
+        var token: UInt64?
+    }
+
+    private struct Lane {
+        var handle: UInt16
+        var pdus: [PDU] = []
+        /// The PDUs before this index have been handed over.
+        var head = 0
+        /// Packets that lie in the controller.
+        var outstanding = 0
+
+        var isEmpty: Bool { head == pdus.count }
+    }
+
+    private var lanes: [Lane] = []
+    private var turn = 0
+    private var freeBuffers: Int
+    private let bufferLength: Int
+
+    /// - Parameters:
+    ///   - bufferCount: how many packets the controller holds.
+    ///   - bufferLength: octets of L2CAP data in one of them, 27 or more.
+    package init(bufferCount: Int, bufferLength: Int) {
+        freeBuffers = bufferCount
+        self.bufferLength = max(bufferLength, 27)
+    }
+
+    package mutating func addLink(_ handle: UInt16) { lanes.append(Lane(handle: handle)) }
+
+    /// Forgets the link. Its packets in the controller are gone, and their buffers free (4.1.1).
+    ///
+    /// - Returns: the tokens of PDUs that were not handed over.
+    package mutating func removeLink(_ handle: UInt16) -> [UInt64] {
+        guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return [] }
+        let lane = lanes.remove(at: index)
+        freeBuffers += lane.outstanding
+        if turn > index { turn -= 1 }
+        return lane.pdus[lane.head...].compactMap(\.token)
+    }
+
+    /// Puts a PDU in line.
+    package mutating func enqueue(_ octets: [UInt8], on handle: UInt16, token: UInt64?) {
+        guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return }
+        lanes[index].pdus.append(PDU(octets: octets, token: token))
+    }
+
+    /// The controller is done with `count` packets of a link; more than it was given is its error and not counted.
+    package mutating func complete(_ count: Int, on handle: UInt16) {
+        guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return }
+        let known = min(count, lanes[index].outstanding)
+        lanes[index].outstanding -= known
+        freeBuffers += known
+    }
+
+    /// The next packet to hand to the controller, and the token of the PDU that it ends; `nil` while there is
+    /// nothing to send or no room for it.
+    package mutating func next() -> (packet: [UInt8], token: UInt64?)? {
+        guard freeBuffers > 0, !lanes.isEmpty else { return nil }
+        for step in 0..<lanes.count {
+            let index = (turn + step) % lanes.count
+            guard !lanes[index].isEmpty else { continue }
+            turn = (index + 1) % lanes.count
+            freeBuffers -= 1
+            return lanes[index].takePacket(length: bufferLength)
+        }
+        return nil
+    }
+}
+
+extension ACLScheduler.Lane {
+    fileprivate mutating func takePacket(length: Int) -> (packet: [UInt8], token: UInt64?) {
+        let start = pdus[head].sent
+        let end = min(start + length, pdus[head].octets.count)
+        let packet = aclPacket(
+            handle: handle, boundary: start == 0 ? .firstNonFlushable : .continuation,
+            payload: pdus[head].octets[start..<end])
+        outstanding += 1
+        pdus[head].sent = end
+        guard end == pdus[head].octets.count else { return (packet, nil) }
+        let token = pdus[head].token
+        pdus[head].octets = []
+        head += 1
+        if head == pdus.count {
+            pdus.removeAll(keepingCapacity: true)
+            head = 0
+        }
+        return (packet, token)
+    }
+}

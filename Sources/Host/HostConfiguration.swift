@@ -1,0 +1,17 @@
+package import HostInterface
+
+/// What a host is told once.
+package struct HostConfiguration: Sendable {
+    /// The GAP Device Name that peers read, up to 248 octets of UTF-8.
+    package var deviceName = "Linux"
+    /// The ATT_MTU to ask for and to accept, 23...517.
+    package var preferredMTU: UInt16 = 517
+    /// What a new link is asked to be: 15 ms, every event, 2 s of silence.
+    package var connection = ConnectionPreference(intervalSlots: 12...12, latency: 0, supervisionTimeout: 200)
+    /// How long `connect` waits for the MTU exchange before it reports the link without it.
+    package var patienceForMTU = Duration.seconds(2)
+    /// How many links may be up or pending.
+    package var maximumLinks = 16
+
+    package init() {}
+}
