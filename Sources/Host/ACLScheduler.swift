@@ -40,14 +40,10 @@ package struct ACLScheduler {
     package mutating func addLink(_ handle: UInt16) { lanes.append(Lane(handle: handle)) }
 
     /// Forgets the link. Its packets in the controller are gone, and their buffers free (4.1.1).
-    ///
-    /// - Returns: the tokens of PDUs that were not handed over.
-    package mutating func removeLink(_ handle: UInt16) -> [UInt64] {
-        guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return [] }
-        let lane = lanes.remove(at: index)
-        freeBuffers += lane.outstanding
+    package mutating func removeLink(_ handle: UInt16) {
+        guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return }
+        freeBuffers += lanes.remove(at: index).outstanding
         if turn > index { turn -= 1 }
-        return lane.pdus[lane.head...].compactMap(\.token)
     }
 
     /// Puts a PDU in line.
@@ -64,9 +60,11 @@ package struct ACLScheduler {
         freeBuffers += known
     }
 
-    /// The next packet to hand to the controller, and the token of the PDU that it ends; `nil` while there is
-    /// nothing to send or no room for it.
-    package mutating func next() -> (packet: [UInt8], token: UInt64?)? {
+    /// A packet to hand to the controller, and the token of the PDU that it ends.
+    package typealias Packet = (octets: [UInt8], handle: UInt16, token: UInt64?)
+
+    /// The next packet; `nil` while there is nothing to send or no room for it.
+    package mutating func next() -> Packet? {
         guard freeBuffers > 0, !lanes.isEmpty else { return nil }
         for step in 0..<lanes.count {
             let index = (turn + step) % lanes.count
@@ -80,7 +78,7 @@ package struct ACLScheduler {
 }
 
 extension ACLScheduler.Lane {
-    fileprivate mutating func takePacket(length: Int) -> (packet: [UInt8], token: UInt64?) {
+    fileprivate mutating func takePacket(length: Int) -> ACLScheduler.Packet {
         let start = pdus[head].sent
         let end = min(start + length, pdus[head].octets.count)
         let packet = aclPacket(
@@ -88,7 +86,7 @@ extension ACLScheduler.Lane {
             payload: pdus[head].octets[start..<end])
         outstanding += 1
         pdus[head].sent = end
-        guard end == pdus[head].octets.count else { return (packet, nil) }
+        guard end == pdus[head].octets.count else { return (packet, handle, nil) }
         let token = pdus[head].token
         pdus[head].octets = []
         head += 1
@@ -96,6 +94,6 @@ extension ACLScheduler.Lane {
             pdus.removeAll(keepingCapacity: true)
             head = 0
         }
-        return (packet, token)
+        return (packet, handle, token)
     }
 }

@@ -45,6 +45,8 @@ package struct RequestRegistry {
     /// Whether the request was open. It is not any more.
     package mutating func end(_ key: RequestKey) -> Bool { entries.removeValue(forKey: key) != nil }
 
+    package func request(_ key: RequestKey) -> HostRequest? { entries[key]?.request }
+
     package func isOpen(_ key: RequestKey) -> Bool { entries[key] != nil }
 
     /// Forgets the requests of a client that has left.

@@ -1,0 +1,169 @@
+package import BluetoothTypes
+package import EventLoop
+import GAP
+import HCI
+package import HostInterface
+
+/// What the host wants its adapter to be, and how far it is.
+enum AdapterPhase {
+    /// Nothing was started yet, or the adapter is switched off.
+    case off
+    case settingUp(AdapterSetup)
+    case on(AdapterCapabilities)
+    /// The transport or the controller is lost. The state that clients see says why.
+    case lost
+}
+
+/// For whom a command is outstanding.
+enum CommandOwner {
+    case setup
+    case scanner
+    case advertiser
+    case initiator
+    /// A request that ends with the command.
+    case request(RequestKey)
+    /// A request that ends with an event that the command brings about; only a refusal ends it now.
+    case refusal(RequestKey)
+    case nobody
+}
+
+// MARK: - Power
+
+extension Host {
+    /// Makes the adapter ready: clients hear `.poweredOn`, or why not.
+    package func powerOn(at now: Instant) {
+        switch phase {
+        case .off, .lost: break
+        case .settingUp, .on: return
+        }
+        commands = HCICommandQueue()
+        commandOwners = [:]
+        var setup = AdapterSetup(fallbackAddress: configuration.fallbackAddress)
+        let effects = setup.handle(.start, at: now)
+        phase = .settingUp(setup)
+        performSetup(effects, at: now)
+    }
+
+    /// Switches the radio off: links and scans end, open requests fail, services stay (B-H15).
+    package func powerOff(at now: Instant) {
+        if case .off = phase { return }
+        endEverything(because: .notPowered, at: now)
+        phase = .off
+        change(to: .poweredOff)
+        // The controller forgets its links and its advertising; nobody waits for the answer.
+        submit(Reset().packet, for: .nobody, at: now)
+    }
+
+    /// The transport is gone, or speaks nonsense.
+    ///
+    /// - Parameter reason: a sentence for a person, which says what to do.
+    package func transportLost(reason: String, at now: Instant) {
+        if case .lost = phase { return }
+        let wasOn = if case .on = phase { true } else { false }
+        endEverything(because: .sessionLost, at: now)
+        phase = .lost
+        if wasOn { change(to: .resetting) }
+        change(to: .unsupported(reason: reason))
+    }
+
+    /// Shows clients another state than the adapter's own: a policy of the system, such as a missing permission.
+    package func forbid(_ state: AdapterState, at now: Instant) {
+        endEverything(because: .notPowered, at: now)
+        phase = .off
+        change(to: state)
+    }
+
+    var capabilities: AdapterCapabilities? { if case .on(let capabilities) = phase { capabilities } else { nil } }
+
+    private func change(to new: AdapterState) {
+        guard new != state else { return }
+        state = new
+        for client in clients { client.deliver(.state(new)) }
+    }
+
+    private func performSetup(_ effects: [AdapterSetup.Effect], at now: Instant) {
+        for effect in effects {
+            switch effect {
+            case .command(let packet): submit(packet, for: .setup, at: now)
+            case .ready(let capabilities):
+                phase = .on(capabilities)
+                acl = ACLScheduler(bufferCount: capabilities.aclCount, bufferLength: capabilities.aclLength)
+                startMachines(capabilities)
+                change(to: .poweredOn(address: capabilities.address))
+                updateAdvertiser(at: now)
+            case .failed(let failure):
+                phase = .lost
+                change(to: .unsupported(reason: "\(failure)"))
+            }
+        }
+    }
+
+    /// Ends links, scans and open requests; what clients are told is `failure`, or, of links that they held,
+    /// nothing: the state that follows says it (B-B4).
+    private func endEverything(because failure: HostFailure, at now: Instant) {
+        for entry in requests.open { fail(entry.key, failure) }
+        for link in links { forget(link, because: failure) }
+        links = []
+        handovers = [:]
+        questions = [:]
+        commandOwners = [:]
+        acl = ACLScheduler(bufferCount: 0, bufferLength: 27)
+        for index in clients.indices {
+            clients[index].scan = nil
+            clients[index].holds = []
+        }
+    }
+}
+
+// MARK: - Commands
+
+extension Host {
+    /// Puts a command in line for the controller.
+    func submit(_ packet: [UInt8], for owner: CommandOwner, at now: Instant) {
+        lastCommand &+= 1
+        commandOwners[lastCommand] = owner
+        performCommands(commands.handle(.submit(id: lastCommand, packet: packet), at: now), at: now)
+    }
+
+    func performCommands(_ effects: [HCICommandQueue.Effect], at now: Instant) {
+        for effect in effects {
+            switch effect {
+            case .send(let packet): send(packet)
+            case .finish(let id, let outcome): commandFinished(id, outcome, at: now)
+            case .reportStray: break
+            case .controllerHangs(let opcode):
+                transportLost(
+                    reason: "The controller stopped answering at the command \(opcode). Unplug it, or restart it.",
+                    at: now)
+            }
+        }
+    }
+
+    private func commandFinished(_ id: UInt32, _ outcome: CommandOutcome, at now: Instant) {
+        switch commandOwners.removeValue(forKey: id) {
+        case .setup:
+            guard case .settingUp(var setup) = phase else { return }
+            let effects = setup.handle(.commandFinished(outcome), at: now)
+            phase = .settingUp(setup)
+            performSetup(effects, at: now)
+        case .scanner: performScanner(scanner.handle(.commandFinished(outcome), at: now), at: now)
+        case .advertiser: performAdvertiser(advertiser.handle(.commandFinished(outcome), at: now), at: now)
+        case .initiator: performInitiator(initiator.handle(.commandFinished(outcome), at: now), at: now)
+        case .request(let key): finish(key, Self.answer(outcome))
+        case .refusal(let key):
+            if case .failure(let failure) = Self.answer(outcome) { fail(key, failure) }
+        case .nobody, nil: break
+        }
+    }
+
+    private static func answer(_ outcome: CommandOutcome) -> Result<HostAnswer, HostFailure> {
+        switch outcome {
+        case .completed(let parameters):
+            guard let rssi = try? ReadRSSI.ReturnParameters(octets: parameters) else { return .success(.done) }
+            return .success(.rssi(rssi.rssi))
+        case .started: return .success(.done)
+        case .refused(let error): return .failure(.controller(status: error.rawValue))
+        case .timedOut: return .failure(.timedOut)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package import EventLoop
+import GATT
+import HCI
+import HostInterface
+import L2CAP
+
+// MARK: - From the controller
+
+extension Host {
+    /// Takes one H4 packet from the controller.
+    package func receive(_ packet: [UInt8], at now: Instant) {
+        let parsed: HCIPacket
+        do throws(PacketError) {
+            parsed = try HCIPacket(packet)
+            switch parsed {
+            case .acl(let header, let payload): receiveACL(header, payload, at: now)
+            case .event(let code, let parameters):
+                receive(try ControllerEvent(code: code, parameters: parameters), at: now)
+            case .leEvent(let code, let parameters):
+                receive(try ControllerEvent(subevent: code, parameters: parameters), at: now)
+            case .command, .otherData: malformedPackets += 1
+            }
+        } catch {
+            // One bad packet is the controller's error; what it was about runs into its own timeout.
+            malformedPackets += 1
+        }
+    }
+
+    private func receive(_ event: ControllerEvent, at now: Instant) {
+        switch event {
+        case .commandComplete(let event): performCommands(commands.handle(.complete(event), at: now), at: now)
+        case .commandStatus(let event): performCommands(commands.handle(.status(event), at: now), at: now)
+        case .numberOfCompletedPackets(let event):
+            for entry in event.completed { acl.complete(Int(entry.count), on: entry.handle) }
+            flush()
+        case .advertisingReports(let reports):
+            guard capabilities != nil else { return }
+            for report in reports { received(report, at: now) }
+        case .connectionComplete(let event): connectionComplete(event, at: now)
+        case .disconnectionComplete(let event): linkEnded(event, at: now)
+        case .connectionUpdateComplete(let event): connectionUpdated(event, at: now)
+        case .remoteConnectionParameterRequest(let event): answerParameterRequest(event, at: now)
+        case .longTermKeyRequest(let event):
+            // There is no key: nothing is paired. The peer is told so (Core 6.0, Vol 4, Part E, 7.8.26).
+            submit(LELongTermKeyRequestNegativeReply(handle: event.handle).packet, for: .nobody, at: now)
+        case .hardwareError(let event):
+            transportLost(
+                reason: "The controller reports hardware error \(event.hardwareCode). Restart it or unplug it.", at: now)
+        case .encryptionChange, .encryptionKeyRefreshComplete, .readRemoteVersionComplete, .dataBufferOverflow,
+            .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete, .channelSelectionAlgorithm, .unknown,
+            .unknownLE:
+            break
+        }
+    }
+
+    private func connectionComplete(_ event: LEConnectionComplete, at now: Instant) {
+        guard capabilities != nil else { return }
+        switch event.role {
+        case .central: performInitiator(initiator.handle(.connectionComplete(event), at: now), at: now)
+        case .peripheral: performAdvertiser(advertiser.handle(.connectionComplete(event), at: now), at: now)
+        }
+        if event.status == .success { linkEstablished(event, at: now) }
+    }
+}
+
+// MARK: - From the links' bearers
+
+extension Host {
+    func perform(_ effects: [GATTEffect], onLink handle: UInt16, at now: Instant) {
+        for effect in effects {
+            guard let index = linkIndex(handle: handle) else { return }
+            let peer = links[index].peer
+            switch effect {
+            case .send(let pdu): sendPDU(pdu, channel: .attribute, onLink: handle)
+            case .sendUnanswered(let pdu, let id): sendPDU(pdu, channel: .attribute, onLink: handle, token: id)
+            case .finish(let id, let result): procedureEnded(id, result, onLink: handle, at: now)
+            case .mtuChanged(let mtu): mtuChanged(mtu, onLink: index)
+            case .notified(let attribute, let value):
+                for client in clients where client.holds.contains(peer) {
+                    client.deliver(.notified(peer, AttributeHandle(rawValue: attribute), value: value))
+                }
+            case .servicesChanged(let range):
+                links[index].services.removeAll { $0.handles.overlaps(range) }
+                for client in clients where client.holds.contains(peer) {
+                    client.deliver(.servicesChanged(peer, handles: range))
+                }
+            case .readRequested(let request): ask(request, peer, links[index].bearer.mtu, handle)
+            case .writeRequested(let request): ask(request, peer, links[index].bearer.mtu, handle, at: now)
+            case .subscribed(let attribute, _):
+                tellPublisher(of: attribute, .subscribed(peer, AttributeHandle(rawValue: attribute), mtu: links[index].bearer.mtu))
+            case .unsubscribed(let attribute):
+                tellPublisher(of: attribute, .unsubscribed(peer, AttributeHandle(rawValue: attribute)))
+            case .reportViolation: links[index].violations += 1
+            case .drop: endLink(index, because: .timedOut, at: now)
+            }
+        }
+    }
+
+    private func tellPublisher(of attribute: UInt16, _ event: HostEvent) {
+        guard let client = publishers[attribute] else { return }
+        deliver(event, to: client)
+    }
+
+    private func mtuChanged(_ mtu: Int, onLink index: Int) {
+        let peer = links[index].peer
+        for client in clients {
+            if client.holds.contains(peer) { client.deliver(.mtuChanged(peer, mtu: mtu)) }
+            if !client.services.isEmpty { client.deliver(.centralMTUChanged(peer, mtu: mtu)) }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import EventLoop
+import GATT
+import HostInterface
+
+/// Clients' requests about a peer's attributes, as procedures of its link.
+extension Host {
+    /// Starts the procedure of a request on the link to a peer that its client holds.
+    func start(_ procedure: GATTProcedure, on peer: PeerID, for key: RequestKey, at now: Instant) {
+        guard let index = heldLink(peer, by: key.client) else { return fail(key, .notConnected) }
+        start(procedure, purpose: .request(key), onLink: index, at: now)
+    }
+
+    func start(_ procedure: GATTProcedure, purpose: Link.Purpose, onLink index: Int, at now: Instant) {
+        let id = open(purpose, onLink: index)
+        handle(.submit(id: id, procedure), onLink: index, at: now)
+    }
+
+    func writeWithoutResponse(
+        _ peer: PeerID, _ handle: UInt16, _ value: [UInt8], for key: RequestKey, at now: Instant
+    ) {
+        guard let index = heldLink(peer, by: key.client) else { return fail(key, .notConnected) }
+        let id = open(.request(key), onLink: index)
+        self.handle(.writeCommand(id: id, handle: handle, value: value), onLink: index, at: now)
+    }
+
+    /// Notes what is about to be opened on a link's bearer, under a number of its own.
+    func open(_ purpose: Link.Purpose, onLink index: Int) -> UInt64 {
+        lastBearerID += 1
+        links[index].purposes[lastBearerID] = purpose
+        return lastBearerID
+    }
+
+    func handle(_ input: GATTBearer.Input, onLink index: Int, at now: Instant) {
+        let handle = links[index].handle
+        perform(links[index].bearer.handle(input, database: &database, at: now), onLink: handle, at: now)
+    }
+
+    /// The link to a peer, if it is up and the client holds it.
+    func heldLink(_ peer: PeerID, by id: ClientID) -> Int? {
+        guard client(id)?.holds.contains(peer) == true else { return nil }
+        return linkIndex(of: peer)
+    }
+
+    /// What was open under `id` has ended.
+    func ended(_ id: UInt64, _ result: Result<GATTAnswer, GATTFailure>, onLink handle: UInt16, at now: Instant) {
+        guard let index = linkIndex(handle: handle) else { return }
+        switch links[index].purposes.removeValue(forKey: id) {
+        case .request(let key):
+            remember(result, onLink: index)
+            finish(key, Self.answer(result))
+        case .share(let key): shareEnded(key)
+        case .exchangeMTU: reportLink(handle, at: now)
+        case .readName: nameRead(result, onLink: index)
+        case .discoverServiceChanged(let step): serviceChanged(step, result, onLink: index, at: now)
+        case .serviceChanged, nil: break
+        }
+    }
+
+    private func remember(_ result: Result<GATTAnswer, GATTFailure>, onLink index: Int) {
+        guard case .success(.services(let services)) = result else { return }
+        let known = Set(links[index].services.map(\.handles))
+        let new = services.filter { !known.contains($0.handles) }
+        guard !new.isEmpty else { return }
+        links[index].services += new.map { RemoteService(uuid: $0.uuid, handles: $0.handles) }
+        tellKnowledge(of: links[index].peer)
+    }
+
+    /// What a client is told of a procedure's end.
+    static func answer(_ result: Result<GATTAnswer, GATTFailure>) -> Result<HostAnswer, HostFailure> {
+        switch result {
+        case .failure(let failure): return .failure(HostFailure(failure))
+        case .success(let answer):
+            switch answer {
+            case .done: return .success(.done)
+            case .mtu(let mtu): return .success(.connected(mtu: mtu))
+            case .services(let services):
+                return .success(.services(services.map { RemoteService(uuid: $0.uuid, handles: $0.handles) }))
+            case .includes(let includes):
+                return .success(
+                    .includedServices(
+                        includes.map { RemoteService(uuid: $0.service.uuid, handles: $0.service.handles) }))
+            case .characteristics(let list): return .success(.characteristics(list.map(RemoteCharacteristic.init)))
+            case .descriptors(let list):
+                return .success(
+                    .descriptors(
+                        list.map { RemoteDescriptor(uuid: $0.uuid, handle: AttributeHandle(rawValue: $0.handle)) }))
+            case .value(let value): return .success(.value(value))
+            case .values(let values): return .success(.value(values.first?.value ?? []))
+            }
+        }
+    }
+}
+
+// MARK: - What the host asks for itself
+
+extension Host {
+    /// Once the MTU is agreed: the peer's name, and word of changes in its attributes.
+    func startHousekeeping(onLink index: Int, at now: Instant) {
+        start(.readByUUID(.uuid16(0x2A00), 0x0001...0xFFFF), purpose: .readName, onLink: index, at: now)
+        start(
+            .discoverPrimaryServices(only: [.uuid16(0x1801)]), purpose: .discoverServiceChanged(.service),
+            onLink: index, at: now)
+    }
+
+    private func nameRead(_ result: Result<GATTAnswer, GATTFailure>, onLink index: Int) {
+        guard case .success(.values(let values)) = result, let value = values.first?.value, !value.isEmpty else {
+            return
+        }
+        let name = String(decoding: value, as: UTF8.self)
+        let peer = links[index].peer
+        guard names.updateValue(name, forKey: peer) != name else { return }
+        for client in clients where client.holds.contains(peer) { client.deliver(.nameChanged(peer, name)) }
+        tellKnowledge(of: peer)
+    }
+
+    private func serviceChanged(
+        _ step: Link.Purpose.Step, _ result: Result<GATTAnswer, GATTFailure>, onLink index: Int, at now: Instant
+    ) {
+        switch (step, result) {
+        case (.service, .success(.services(let services))):
+            guard let service = services.first else { return }
+            start(
+                .discoverCharacteristics(service.handles), purpose: .discoverServiceChanged(.characteristic),
+                onLink: index, at: now)
+        case (.characteristic, .success(.characteristics(let characteristics))):
+            guard let characteristic = characteristics.first(where: { $0.uuid == .uuid16(0x2A05) }) else { return }
+            start(
+                .subscribe(characteristic, .indications), purpose: .discoverServiceChanged(.subscription),
+                onLink: index, at: now)
+        // A peer without Service Changed has attributes that do not change.
+        case (.service, _), (.characteristic, _), (.subscription, _): break
+        }
+    }
+}
+
+// MARK: - Between the layers' words
+
+extension GATTSubscription {
+    init(_ kind: SubscriptionKind) { self.init(rawValue: kind.rawValue) }
+}
+
+extension GATTServiceDefinition {
+    init(_ service: ServiceDefinition) {
+        self.init(
+            uuid: service.uuid, isPrimary: service.isPrimary,
+            includedServices: service.includedServices.map(\.rawValue),
+            characteristics: service.characteristics.map(GATTCharacteristicDefinition.init))
+    }
+}
+
+extension GATTCharacteristicDefinition {
+    init(_ characteristic: CharacteristicDefinition) {
+        self.init(
+            uuid: characteristic.uuid, properties: GATTProperties(rawValue: characteristic.properties),
+            permissions: GATTPermissions(rawValue: characteristic.permissions.rawValue), value: characteristic.value,
+            descriptors: characteristic.descriptors.map { GATTDescriptorDefinition(uuid: $0.uuid, value: $0.value) })
+    }
+}
+
+extension HostFailure {
+    init(_ failure: GATTFailure) {
+        switch failure {
+        case .refused(let code): self = .attribute(errorCode: code.rawValue)
+        case .illegalAnswer(let text): self = .illegalAnswer(text)
+        case .noConfigurationDescriptor: self = .noConfigurationDescriptor
+        case .invalidParameters(let text): self = .invalidParameters(text)
+        case .timedOut: self = .timedOut
+        case .linkLost: self = .notConnected
+        }
+    }
+}
+
+extension RemoteCharacteristic {
+    init(_ characteristic: GATTCharacteristic) {
+        self.init(
+            uuid: characteristic.uuid, declaration: AttributeHandle(rawValue: characteristic.declaration),
+            value: AttributeHandle(rawValue: characteristic.value), end: AttributeHandle(rawValue: characteristic.end),
+            properties: characteristic.properties.rawValue)
+    }
+}
+
+extension GATTCharacteristic {
+    init(_ characteristic: RemoteCharacteristic) {
+        self.init(
+            uuid: characteristic.uuid, declaration: characteristic.declaration.rawValue,
+            value: characteristic.value.rawValue, end: characteristic.end.rawValue,
+            properties: GATTProperties(rawValue: characteristic.properties))
+    }
+}

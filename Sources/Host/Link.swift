@@ -1,0 +1,59 @@
+import EventLoop
+import GATT
+import HCI
+import HostInterface
+import L2CAP
+
+/// One link, and the machines that live on it.
+struct Link {
+    /// What a procedure on the link was started for.
+    enum Purpose {
+        case request(RequestKey)
+        /// One peer's share of a notification.
+        case share(RequestKey)
+        /// Service Changed, of which nobody waits for the end.
+        case serviceChanged
+        case exchangeMTU
+        case readName
+        case discoverServiceChanged(Step)
+
+        enum Step {
+            case service
+            case characteristic
+            case subscription
+        }
+    }
+
+    let handle: UInt16
+    let peer: PeerID
+    let role: LinkRole
+    var reassembler = Reassembler()
+    var signalling: Signalling
+    var bearer: GATTBearer
+    /// What is open on the bearer, by its number there, and for what.
+    var purposes: [UInt64: Purpose] = [:]
+    /// Until when `connect` waits for the MTU exchange; `nil` once the link has been reported.
+    var reportBy: Instant?
+    /// Who asked for the end of the link and waits for it.
+    var disconnects: [RequestKey] = []
+    var isEnding = false
+    /// Why the host itself ends the link, to be told instead of the controller's reason.
+    var endReason: HostFailure?
+    /// The primary services that were discovered.
+    var services: [RemoteService] = []
+    /// PDUs that broke the protocol.
+    var violations = 0
+}
+
+/// A peer's question that a client has to answer.
+struct Question {
+    var client: ClientID
+    var link: UInt16
+    /// The number under which the link's bearer waits for the answer.
+    var bearerID: UInt64
+}
+
+extension Host {
+    func linkIndex(of peer: PeerID) -> Int? { links.firstIndex { $0.peer == peer } }
+    func linkIndex(handle: UInt16) -> Int? { links.firstIndex { $0.handle == handle } }
+}
