@@ -108,7 +108,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "HostTests",
-            dependencies: ["Host", "HostInterface", "Simulation", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
+            dependencies: [
+                "Host", "HostInterface", "Simulation", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit",
+            ]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
