@@ -6,14 +6,14 @@ import HCI
 /// Source: Core 6.0, Vol 4, Part E, 4.1.1 (host to controller data flow control).
 package struct ACLScheduler {
     /// An L2CAP PDU on its way, header included.
-    private struct PDU {
+    fileprivate struct PDU {
         var octets: [UInt8]
         var sent = 0
         /// Whom to tell when the controller has all of it.
         var token: UInt64?
     }
 
-    private struct Lane {
+    fileprivate struct Lane {
         var handle: UInt16
         var pdus: [PDU] = []
         /// The PDUs before this index have been handed over.

@@ -1,11 +1,9 @@
-import ATT
-package import BluetoothTypes
+import BluetoothTypes
 package import EventLoop
 import GAP
 import GATT
 import HCI
 package import HostInterface
-import L2CAP
 
 /// One adapter: the owner of the machines of its controller and of all its links, and the only place where their
 /// effects become packets and events.
@@ -14,52 +12,83 @@ import L2CAP
 /// ``deadline``, and hands it the clients' requests. Each runs to its end. It is not thread-safe.
 package final class Host {
     let configuration: HostConfiguration
-    private let transmit: ([UInt8]) -> Void
+    let send: ([UInt8]) -> Void
 
-    /// What the clients are told.
+    // What clients see.
     package internal(set) var state = AdapterState.unknown
     var clients: [HostClient] = []
     private var lastClient: UInt32 = 0
+    /// What is still waiting, on what, since when.
     package internal(set) var requests = RequestRegistry()
+    var known: [PeerKnowledge] = []
 
-    var adapter = AdapterLife()
+    // The controller.
+    var phase = AdapterPhase.off
     var commands = HCICommandQueue()
     var commandOwners: [UInt32: CommandOwner] = [:]
     var lastCommand: UInt32 = 0
     var scanner = Scanner()
     var advertiser = Advertiser()
     var initiator = Initiator()
+    /// Requests that end when the scanner or the advertiser has done what is wanted now.
+    var scanRequests: [RequestKey] = []
+    var advertisingRequests: [RequestKey] = []
+    /// Packets from the controller that were none.
+    package internal(set) var malformedPackets = 0
+
+    // The links.
     var acl = ACLScheduler(bufferCount: 0, bufferLength: 27)
     var links: [Link] = []
-    var database = AttributeDatabase()
+    var lastBearerID: UInt64 = 0
+
+    // The local attributes.
+    var database: AttributeDatabase
     /// Which client published the characteristic with this value handle.
     var publishers: [UInt16: ClientID] = [:]
     /// Questions of peers that a client has yet to answer.
     var questions: [ServerRequestID: Question] = [:]
     var lastQuestion: UInt64 = 0
-    /// PDUs whose handing over somebody waits for.
-    var handovers: [UInt64: Handover] = [:]
-    var lastToken: UInt64 = 0
+    /// To how many subscribers a notification has yet to go.
+    var openShares: [RequestKey: Int] = [:]
 
-    /// - Parameter send: takes an H4 packet for the controller.
+    /// - Parameter send: takes an H4 packet for the controller. It must not call back into the host.
     package init(configuration: HostConfiguration = HostConfiguration(), send: @escaping ([UInt8]) -> Void) {
         self.configuration = configuration
-        transmit = send
+        self.send = send
+        database = .standard(deviceName: configuration.deviceName)
     }
 
-    func send(_ packet: [UInt8]) { transmit(packet) }
+    /// When ``wake(at:)`` must be called unless something else comes first.
+    package var deadline: Instant? {
+        var earliest: Instant?
+        func consider(_ candidate: Instant?) {
+            guard let candidate else { return }
+            earliest = min(earliest ?? candidate, candidate)
+        }
+        consider(commands.deadline)
+        consider(initiator.deadline)
+        for link in links { consider(link.deadline) }
+        return earliest
+    }
+
+    package func wake(at now: Instant) {
+        performCommands(commands.wake(at: now), at: now)
+        performInitiator(initiator.wake(at: now), at: now)
+        for handle in links.map(\.handle) { wakeLink(handle, at: now) }
+    }
 }
 
 // MARK: - Clients
 
 extension Host {
-    /// Adds a client, and tells it the adapter's state.
+    /// Adds a client, and tells it what the adapter knows and its state.
     ///
     /// - Parameter deliver: takes the client's events, in order. It must not call back into the host.
     package func attach(at now: Instant, _ deliver: @escaping (HostEvent) -> Void) -> ClientID {
         lastClient += 1
         let id = ClientID(lastClient)
         clients.append(HostClient(id: id, deliver: deliver))
+        for knowledge in known { deliver(.peerKnown(knowledge)) }
         deliver(.state(state))
         return id
     }
@@ -72,8 +101,7 @@ extension Host {
         updateScanner(at: now)
         updateAdvertiser(at: now)
         for peer in client.holds.sorted() { release(peer, at: now) }
-        for service in client.services { unpublish(service, at: now) }
-        abandonPendingConnects(of: id, at: now)
+        for service in client.services.reversed() { unpublish(service, at: now) }
     }
 
     func client(_ id: ClientID) -> HostClient? { clients.first { $0.id == id } }
@@ -92,4 +120,18 @@ extension Host {
     }
 
     func fail(_ key: RequestKey, _ failure: HostFailure) { finish(key, .failure(failure)) }
+}
+
+// MARK: - What is known of peers
+
+extension Host {
+    /// Changes what is known of a peer, and tells all clients if it is news.
+    func know(_ peer: PeerID, _ change: (inout PeerKnowledge) -> Void) {
+        let index = known.firstIndex { $0.peer == peer } ?? known.endIndex
+        if index == known.endIndex { known.append(PeerKnowledge(peer: peer)) }
+        let before = known[index]
+        change(&known[index])
+        guard known[index] != before else { return }
+        for client in clients { client.deliver(.peerKnown(known[index])) }
+    }
 }

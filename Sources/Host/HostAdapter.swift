@@ -1,5 +1,5 @@
-package import BluetoothTypes
 package import EventLoop
+import ByteCodec
 import GAP
 import HCI
 package import HostInterface
@@ -22,8 +22,6 @@ enum CommandOwner {
     case initiator
     /// A request that ends with the command.
     case request(RequestKey)
-    /// A request that ends with an event that the command brings about; only a refusal ends it now.
-    case refusal(RequestKey)
     case nobody
 }
 
@@ -88,7 +86,7 @@ extension Host {
             case .ready(let capabilities):
                 phase = .on(capabilities)
                 acl = ACLScheduler(bufferCount: capabilities.aclCount, bufferLength: capabilities.aclLength)
-                startMachines(capabilities)
+                initiator.configuration = initiatorConfiguration(capabilities)
                 change(to: .poweredOn(address: capabilities.address))
                 updateAdvertiser(at: now)
             case .failed(let failure):
@@ -102,11 +100,16 @@ extension Host {
     /// nothing: the state that follows says it (B-B4).
     private func endEverything(because failure: HostFailure, at now: Instant) {
         for entry in requests.open { fail(entry.key, failure) }
-        for link in links { forget(link, because: failure) }
+        let ended = links
         links = []
-        handovers = [:]
-        questions = [:]
+        for link in ended { end(link, because: failure, at: now) }
+        for index in known.indices where known[index].isConnected { known[index].isConnected = false }
         commandOwners = [:]
+        scanRequests = []
+        advertisingRequests = []
+        scanner = Scanner()
+        advertiser = Advertiser()
+        initiator = Initiator()
         acl = ACLScheduler(bufferCount: 0, bufferLength: 27)
         for index in clients.indices {
             clients[index].scan = nil
@@ -149,21 +152,32 @@ extension Host {
         case .scanner: performScanner(scanner.handle(.commandFinished(outcome), at: now), at: now)
         case .advertiser: performAdvertiser(advertiser.handle(.commandFinished(outcome), at: now), at: now)
         case .initiator: performInitiator(initiator.handle(.commandFinished(outcome), at: now), at: now)
-        case .request(let key): finish(key, Self.answer(outcome))
-        case .refusal(let key):
-            if case .failure(let failure) = Self.answer(outcome) { fail(key, failure) }
+        case .request(let key): finish(key, Self.answer(outcome, to: requests.request(key)))
         case .nobody, nil: break
         }
     }
 
-    private static func answer(_ outcome: CommandOutcome) -> Result<HostAnswer, HostFailure> {
-        switch outcome {
-        case .completed(let parameters):
-            guard let rssi = try? ReadRSSI.ReturnParameters(octets: parameters) else { return .success(.done) }
-            return .success(.rssi(rssi.rssi))
-        case .started: return .success(.done)
-        case .refused(let error): return .failure(.controller(status: error.rawValue))
-        case .timedOut: return .failure(.timedOut)
+    private func initiatorConfiguration(_ capabilities: AdapterCapabilities) -> Initiator.Configuration {
+        var initiation = Initiator.Configuration()
+        initiation.ownAddressType = capabilities.ownAddressType
+        initiation.filterAcceptListSize = capabilities.filterAcceptListSize
+        initiation.parameters = ConnectionParameterRange(configuration.connection)
+        return initiation
+    }
+
+    private static func answer(
+        _ outcome: CommandOutcome, to request: HostRequest?
+    ) -> Result<HostAnswer, HostFailure> {
+        switch (outcome, request) {
+        case (.completed(let parameters), .readRSSI):
+            do throws(PacketError) {
+                return .success(.rssi(try ReadRSSI.ReturnParameters(octets: parameters).rssi))
+            } catch {
+                return .failure(.illegalAnswer("The controller's RSSI makes no sense in its field \(error.field)."))
+            }
+        case (.completed, _), (.started, _): return .success(.done)
+        case (.refused(let error), _): return .failure(.controller(status: error.rawValue))
+        case (.timedOut, _): return .failure(.timedOut)
         }
     }
 }

@@ -1,4 +1,3 @@
-import GAP
 import HostInterface
 
 /// What the host knows about one of its clients.
@@ -6,7 +5,7 @@ struct HostClient {
     let id: ClientID
     let deliver: (HostEvent) -> Void
     /// Its running scan.
-    var scan: ScanFilter?
+    var scan: ClientScan?
     var advertisement: AdvertisementContent?
     /// The links that it connected.
     var holds: Set<PeerID> = []

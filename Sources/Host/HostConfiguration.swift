@@ -1,3 +1,4 @@
+package import BluetoothTypes
 package import HostInterface
 
 /// What a host is told once.
@@ -10,6 +11,8 @@ package struct HostConfiguration: Sendable {
     package var connection = ConnectionPreference(intervalSlots: 12...12, latency: 0, supervisionTimeout: 200)
     /// How long `connect` waits for the MTU exchange before it reports the link without it.
     package var patienceForMTU = Duration.seconds(2)
+    /// The static random address to use where the controller has no public one.
+    package var fallbackAddress = DeviceAddress(0xC0DE_0000_0001, kind: .random)
     /// How many links may be up or pending.
     package var maximumLinks = 16
 

@@ -1,4 +1,6 @@
+import ByteCodec
 package import EventLoop
+import GAP
 import GATT
 import HCI
 import HostInterface
@@ -31,22 +33,23 @@ extension Host {
         case .commandComplete(let event): performCommands(commands.handle(.complete(event), at: now), at: now)
         case .commandStatus(let event): performCommands(commands.handle(.status(event), at: now), at: now)
         case .numberOfCompletedPackets(let event):
-            for entry in event.completed { acl.complete(Int(entry.count), on: entry.handle) }
+            for entry in event.entries { acl.complete(Int(entry.count), on: entry.handle) }
             flush()
         case .advertisingReports(let reports):
             guard capabilities != nil else { return }
-            for report in reports { received(report, at: now) }
+            performScanner(scanner.handle(.reports(reports), at: now), at: now)
         case .connectionComplete(let event): connectionComplete(event, at: now)
         case .disconnectionComplete(let event): linkEnded(event, at: now)
-        case .connectionUpdateComplete(let event): connectionUpdated(event, at: now)
         case .remoteConnectionParameterRequest(let event): answerParameterRequest(event, at: now)
         case .longTermKeyRequest(let event):
             // There is no key: nothing is paired. The peer is told so (Core 6.0, Vol 4, Part E, 7.8.26).
             submit(LELongTermKeyRequestNegativeReply(handle: event.handle).packet, for: .nobody, at: now)
         case .hardwareError(let event):
             transportLost(
-                reason: "The controller reports hardware error \(event.hardwareCode). Restart it or unplug it.", at: now)
-        case .encryptionChange, .encryptionKeyRefreshComplete, .readRemoteVersionComplete, .dataBufferOverflow,
+                reason: "The controller reports hardware error \(event.hardwareCode). Restart it or unplug it.", at: now
+            )
+        case .encryptionChange, .encryptionKeyRefreshComplete, .connectionUpdateComplete, .readRemoteVersionComplete,
+            .dataBufferOverflow,
             .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete, .channelSelectionAlgorithm, .unknown,
             .unknownLE:
             break
@@ -55,11 +58,12 @@ extension Host {
 
     private func connectionComplete(_ event: LEConnectionComplete, at now: Instant) {
         guard capabilities != nil else { return }
-        switch event.role {
-        case .central: performInitiator(initiator.handle(.connectionComplete(event), at: now), at: now)
-        case .peripheral: performAdvertiser(advertiser.handle(.connectionComplete(event), at: now), at: now)
+        // An error is about the attempt as central: a peripheral's advertising just goes on.
+        guard event.role == .peripheral, event.status == .success else {
+            return performInitiator(initiator.handle(.connectionComplete(event), at: now), at: now)
         }
-        if event.status == .success { linkEstablished(event, at: now) }
+        linkEstablished(event, at: now)
+        performAdvertiser(advertiser.handle(.connected, at: now), at: now)
     }
 }
 
@@ -73,7 +77,7 @@ extension Host {
             switch effect {
             case .send(let pdu): sendPDU(pdu, channel: .attribute, onLink: handle)
             case .sendUnanswered(let pdu, let id): sendPDU(pdu, channel: .attribute, onLink: handle, token: id)
-            case .finish(let id, let result): procedureEnded(id, result, onLink: handle, at: now)
+            case .finish(let id, let result): ended(id, result, onLink: handle, at: now)
             case .mtuChanged(let mtu): mtuChanged(mtu, onLink: index)
             case .notified(let attribute, let value):
                 for client in clients where client.holds.contains(peer) {
@@ -84,10 +88,11 @@ extension Host {
                 for client in clients where client.holds.contains(peer) {
                     client.deliver(.servicesChanged(peer, handles: range))
                 }
-            case .readRequested(let request): ask(request, peer, links[index].bearer.mtu, handle)
-            case .writeRequested(let request): ask(request, peer, links[index].bearer.mtu, handle, at: now)
+            case .readRequested(let request): ask(request, onLink: index, at: now)
+            case .writeRequested(let request): ask(request, onLink: index, at: now)
             case .subscribed(let attribute, _):
-                tellPublisher(of: attribute, .subscribed(peer, AttributeHandle(rawValue: attribute), mtu: links[index].bearer.mtu))
+                let mtu = links[index].bearer.mtu
+                tellPublisher(of: attribute, .subscribed(peer, AttributeHandle(rawValue: attribute), mtu: mtu))
             case .unsubscribed(let attribute):
                 tellPublisher(of: attribute, .unsubscribed(peer, AttributeHandle(rawValue: attribute)))
             case .reportViolation: links[index].violations += 1
@@ -96,7 +101,7 @@ extension Host {
         }
     }
 
-    private func tellPublisher(of attribute: UInt16, _ event: HostEvent) {
+    func tellPublisher(of attribute: UInt16, _ event: HostEvent) {
         guard let client = publishers[attribute] else { return }
         deliver(event, to: client)
     }

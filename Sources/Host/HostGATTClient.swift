@@ -1,3 +1,5 @@
+import ATT
+import BluetoothTypes
 import EventLoop
 import GATT
 import HostInterface
@@ -62,7 +64,8 @@ extension Host {
         let new = services.filter { !known.contains($0.handles) }
         guard !new.isEmpty else { return }
         links[index].services += new.map { RemoteService(uuid: $0.uuid, handles: $0.handles) }
-        tellKnowledge(of: links[index].peer)
+        let uuids = links[index].services.map(\.uuid)
+        know(links[index].peer) { $0.services = uuids }
     }
 
     /// What a client is told of a procedure's end.
@@ -108,9 +111,9 @@ extension Host {
         }
         let name = String(decoding: value, as: UTF8.self)
         let peer = links[index].peer
-        guard names.updateValue(name, forKey: peer) != name else { return }
+        guard known.first(where: { $0.peer == peer })?.name != name else { return }
+        know(peer) { $0.name = name }
         for client in clients where client.holds.contains(peer) { client.deliver(.nameChanged(peer, name)) }
-        tellKnowledge(of: peer)
     }
 
     private func serviceChanged(

@@ -108,7 +108,9 @@ extension Host {
         handle(.respond(id: question.bearerID, error: error, value: value), onLink: index, at: now)
     }
 
-    private func question(_ bearerID: UInt64, about attribute: UInt16, onLink index: Int) -> (ServerRequestID, ClientID)? {
+    private func question(_ bearerID: UInt64, about attribute: UInt16, onLink index: Int) -> (
+        ServerRequestID, ClientID
+    )? {
         guard let client = publishers[attribute] else { return nil }
         lastQuestion += 1
         let id = ServerRequestID(lastQuestion)

@@ -1,56 +1,40 @@
 import BluetoothTypes
 import EventLoop
+import GAP
 import GATT
 import HCI
 import HostInterface
 import L2CAP
 
-// MARK: - Connecting and disconnecting
+// MARK: - Connecting
 
 extension Host {
     func connect(_ peer: PeerID, for key: RequestKey, at now: Instant) {
+        guard links.count + initiator.pending.count < configuration.maximumLinks || linkIndex(of: peer) != nil else {
+            return fail(key, .connectionLimitReached)
+        }
         updateClient(key.client) { $0.holds.insert(peer) }
-        if let index = linkIndex(of: peer), !links[index].isEnding {
-            if links[index].reportBy == nil { finish(key, .success(.connected(mtu: links[index].bearer.mtu))) }
-            return
+        guard let index = linkIndex(of: peer) else {
+            return performInitiator(initiator.handle(.connect(peer.address), at: now), at: now)
         }
-        performInitiator(initiator.handle(.connect(peer.address), at: now), at: now)
+        // One that is ending is connected anew when it has ended.
+        guard !links[index].isEnding, links[index].reportBy == nil else { return }
+        finish(key, .success(.connected(mtu: links[index].bearer.mtu)))
     }
 
-    func disconnect(_ peer: PeerID, for key: RequestKey, at now: Instant) {
-        for entry in requests.open where entry.key.client == key.client && entry.request == .connect(peer) {
-            fail(entry.key, .cancelled)
+    func performInitiator(_ effects: [Initiator.Effect], at now: Instant) {
+        for effect in effects {
+            switch effect {
+            case .command(let packet): submit(packet, for: .initiator, at: now)
+            case .connected(let event): linkEstablished(event, at: now)
+            case .unwanted(let event):
+                submit(Disconnect(handle: event.handle, reason: .remoteUserTerminated).packet, for: .nobody, at: now)
+            case .failed(let address, let failure):
+                for client in clients { dropHold(of: client.id, on: PeerID(address), HostFailure(failure)) }
+            // Whoever took it back was told at once.
+            case .cancelled: break
+            }
         }
-        guard client(key.client)?.holds.contains(peer) == true else { return finish(key, .success(.done)) }
-        updateClient(key.client) { $0.holds.remove(peer) }
-        guard let index = linkIndex(of: peer), !isHeld(peer) else {
-            stopConnectingIfUnwanted(peer, at: now)
-            return finish(key, .success(.done))
-        }
-        links[index].disconnects.append(key)
-        endLink(index, at: now)
-    }
-
-    /// A client is gone that held the link: nobody else does, the link ends.
-    func release(_ peer: PeerID, at now: Instant) {
-        guard !isHeld(peer) else { return }
-        if let index = linkIndex(of: peer), links[index].role == .central { endLink(index, at: now) }
-        stopConnectingIfUnwanted(peer, at: now)
-    }
-
-    func isHeld(_ peer: PeerID) -> Bool { clients.contains { $0.holds.contains(peer) } }
-
-    private func stopConnectingIfUnwanted(_ peer: PeerID, at now: Instant) {
-        guard !isHeld(peer), linkIndex(of: peer) == nil else { return }
-        performInitiator(initiator.handle(.cancel(peer.address), at: now), at: now)
-    }
-
-    func endLink(_ index: Int, because failure: HostFailure? = nil, at now: Instant) {
-        guard !links[index].isEnding else { return }
-        links[index].isEnding = true
-        links[index].endReason = failure
-        submit(
-            Disconnect(handle: links[index].handle, reason: .remoteUserTerminated).packet, for: .nobody, at: now)
     }
 
     func linkEstablished(_ event: LEConnectionComplete, at now: Instant) {
@@ -62,10 +46,8 @@ extension Host {
                 handle: event.handle, peer: peer, role: event.role,
                 signalling: Signalling(role: event.role == .central ? .central : .peripheral),
                 bearer: GATTBearer(ownRxMTU: Int(configuration.preferredMTU))))
-        let index = links.count - 1
-        tellKnowledge(of: peer)
-        guard event.role == .central else { return }
-        guard isHeld(peer) else { return endLink(index, at: now) }
+        know(peer) { $0.isConnected = true }
+        guard event.role == .central, let index = linkIndex(handle: event.handle) else { return }
         links[index].reportBy = now.advanced(by: configuration.patienceForMTU)
         start(.exchangeMTU, purpose: .exchangeMTU, onLink: index, at: now)
     }
@@ -79,43 +61,100 @@ extension Host {
         for entry in requests.open where entry.request == .connect(peer) {
             finish(entry.key, .success(.connected(mtu: mtu)))
         }
-        if let index = linkIndex(handle: handle) { startHousekeeping(onLink: index, at: now) }
+        startHousekeeping(onLink: index, at: now)
+    }
+
+    func isHeld(_ peer: PeerID) -> Bool { clients.contains { $0.holds.contains(peer) } }
+}
+
+// MARK: - Disconnecting
+
+extension Host {
+    func disconnect(_ peer: PeerID, for key: RequestKey, at now: Instant) {
+        for entry in requests.open where entry.key.client == key.client && entry.request == .connect(peer) {
+            fail(entry.key, .cancelled)
+        }
+        updateClient(key.client) { $0.holds.remove(peer) }
+        if !isHeld(peer), let index = linkIndex(of: peer), links[index].role == .central {
+            links[index].disconnects.append(key)
+            endLink(index, at: now)
+        } else {
+            stopConnectingIfUnwanted(peer, at: now)
+            finish(key, .success(.done))
+        }
+    }
+
+    /// A client is gone that held the link: if nobody else does, the link ends.
+    func release(_ peer: PeerID, at now: Instant) {
+        guard !isHeld(peer) else { return }
+        if let index = linkIndex(of: peer), links[index].role == .central { endLink(index, at: now) }
+        stopConnectingIfUnwanted(peer, at: now)
+    }
+
+    private func stopConnectingIfUnwanted(_ peer: PeerID, at now: Instant) {
+        guard !isHeld(peer), initiator.pending.contains(peer.address) else { return }
+        performInitiator(initiator.handle(.cancel(peer.address), at: now), at: now)
+    }
+
+    /// - Parameter failure: what clients are told in place of the controller's reason.
+    func endLink(_ index: Int, because failure: HostFailure? = nil, at now: Instant) {
+        guard !links[index].isEnding else { return }
+        links[index].isEnding = true
+        links[index].endReason = failure
+        submit(Disconnect(handle: links[index].handle, reason: .remoteUserTerminated).packet, for: .nobody, at: now)
     }
 
     func linkEnded(_ event: DisconnectionComplete, at now: Instant) {
         guard event.status == .success, let index = linkIndex(handle: event.handle) else { return }
         let link = links.remove(at: index)
         let failure = link.endReason ?? .disconnected(reason: event.reason.rawValue)
-        forget(link, because: failure)
+        end(link, because: failure, at: now)
         for key in link.disconnects { finish(key, .success(.done)) }
-        for client in clients where client.holds.contains(link.peer) {
-            updateClient(client.id) { $0.holds.remove(link.peer) }
-            if !failPendingConnects(to: link.peer, of: client.id, failure) {
-                client.deliver(.disconnected(link.peer, failure))
-            }
+        know(link.peer) {
+            $0.isConnected = links.contains { $0.peer == link.peer }
+            $0.services = []
         }
-        tellKnowledge(of: link.peer)
-        performAdvertiser(advertiser.handle(.linkEnded, at: now), at: now)
+        tellHolders(of: link, failure, at: now)
+        performAdvertiser(advertiser.handle(.disconnected, at: now), at: now)
         flush()
     }
 
-    private func failPendingConnects(to peer: PeerID, of client: ClientID, _ failure: HostFailure) -> Bool {
-        let open = requests.open.filter { $0.key.client == client && $0.request == .connect(peer) }
-        for entry in open { fail(entry.key, failure) }
-        return !open.isEmpty
+    /// A link that was never established, or that was ending when it was asked for again, is tried anew.
+    private func tellHolders(of link: Link, _ failure: HostFailure, at now: Instant) {
+        let neverCame = failure == .disconnected(reason: HCIErrorCode.connectionFailedToBeEstablished.rawValue)
+        let waiting = requests.open.contains { $0.request == .connect(link.peer) }
+        if waiting, neverCame || link.isEnding {
+            performInitiator(initiator.handle(.connect(link.peer.address), at: now), at: now)
+            return
+        }
+        guard link.role == .central else { return }
+        for client in clients { dropHold(of: client.id, on: link.peer, failure) }
+    }
+
+    /// Tells a client that held a link, or waited for it, of its end.
+    private func dropHold(of id: ClientID, on peer: PeerID, _ failure: HostFailure) {
+        guard client(id)?.holds.contains(peer) == true else { return }
+        updateClient(id) { $0.holds.remove(peer) }
+        let waiting = requests.open.filter { $0.key.client == id && $0.request == .connect(peer) }
+        for entry in waiting { fail(entry.key, failure) }
+        if waiting.isEmpty { deliver(.disconnected(peer, failure), to: id) }
     }
 
     /// Ends all that was open on a link.
-    func forget(_ link: Link, because failure: HostFailure) {
-        var link = link
-        for case .finish(let id, _) in link.bearer.linkLost() {
-            if case .request(let key) = link.purposes[id] { fail(key, failure) }
+    func end(_ link: Link, because failure: HostFailure, at now: Instant) {
+        var bearer = link.bearer
+        _ = bearer.handle(.linkLost, database: &database, at: now)
+        acl.removeLink(link.handle)
+        for (_, purpose) in link.purposes.sorted(by: { $0.key < $1.key }) {
+            switch purpose {
+            case .request(let key): fail(key, failure)
+            case .share(let key): shareEnded(key)
+            case .exchangeMTU, .readName, .discoverServiceChanged, .serviceChanged: break
+            }
         }
-        for token in acl.removeLink(link.handle) { handedOver(token, failure: failure) }
-        for (id, question) in questions where question.link == link.handle { questions[id] = nil }
-        for handle in link.bearer.subscriptions {
-            guard let client = publishers[handle] else { continue }
-            deliver(.unsubscribed(link.peer, AttributeHandle(rawValue: handle)), to: client)
+        questions = questions.filter { $0.value.link != link.handle }
+        for handle in publishers.keys.sorted() where !link.bearer.subscription(to: handle).isEmpty {
+            tellPublisher(of: handle, .unsubscribed(link.peer, AttributeHandle(rawValue: handle)))
         }
     }
 }
@@ -125,11 +164,14 @@ extension Host {
 extension Host {
     func receiveACL(_ header: ACLHeader, _ payload: ArraySlice<UInt8>, at now: Instant) {
         guard let index = linkIndex(handle: header.handle) else { return }
-        guard let pdu = links[index].reassembler.receive(payload, isStart: header.boundary.isStart) else { return }
+        let isStart = header.boundary.isStart
+        guard let pdu = links[index].reassembler.receive(payload, isStart: isStart) else { return }
         switch pdu.channel {
-        case .attributes: perform(links[index].bearer.receive(pdu.payload, &database, at: now), onLink: header.handle, at: now)
+        case .attribute: handle(.receive(pdu.payload), onLink: index, at: now)
         case .signalling:
-            performSignalling(links[index].signalling.handle(.receive(pdu.payload), at: now), header.handle, at: now)
+            let effects = links[index].signalling.handle(.receive(pdu.payload), at: now)
+            performSignalling(effects, onLink: header.handle, at: now)
+        // A peer may send on a channel that this host does not have: it is ignored (Core 6.0, Vol 3, Part A, 3.1).
         default: break
         }
     }
@@ -141,20 +183,28 @@ extension Host {
 
     /// Hands the controller as much as it has room for.
     func flush() {
-        while let (packet, token) = acl.next() {
-            send(packet)
-            if let token { handedOver(token, failure: nil) }
+        while let packet = acl.next() {
+            send(packet.octets)
+            if let token = packet.token { handedOver(token, onLink: packet.handle) }
         }
     }
 
-    func handedOver(_ token: UInt64, failure: HostFailure?) {
-        switch handovers.removeValue(forKey: token) {
-        case .write(let key): finish(key, failure.map { .failure($0) } ?? .success(.done))
-        case .notification(let key):
-            guard let shares = notificationShares[key] else { return }
-            notificationShares[key] = shares > 1 ? shares - 1 : nil
-            if shares == 1 { finish(key, .success(.done)) }
-        case nil: break
+    /// The controller has all of a PDU that nobody answers.
+    private func handedOver(_ id: UInt64, onLink handle: UInt16) {
+        guard let index = linkIndex(handle: handle) else { return }
+        switch links[index].purposes.removeValue(forKey: id) {
+        case .request(let key): finish(key, .success(.done))
+        case .share(let key): shareEnded(key)
+        case .exchangeMTU, .readName, .discoverServiceChanged, .serviceChanged, nil: break
         }
+    }
+
+    func wakeLink(_ handle: UInt16, at now: Instant) {
+        guard let index = linkIndex(handle: handle) else { return }
+        perform(links[index].bearer.wake(at: now), onLink: handle, at: now)
+        guard let index = linkIndex(handle: handle) else { return }
+        performSignalling(links[index].signalling.wake(at: now), onLink: handle, at: now)
+        guard let index = linkIndex(handle: handle), let reportBy = links[index].reportBy else { return }
+        if reportBy <= now { reportLink(handle, at: now) }
     }
 }

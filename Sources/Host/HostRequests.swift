@@ -35,19 +35,10 @@ extension Host {
 
     private func submitDiscovery(_ request: HostRequest, _ key: RequestKey, at now: Instant) {
         switch request {
-        case .startScan(let filter):
-            updateClient(key.client) { $0.scan = ClientScan(filter) }
-            updateScanner(at: now)
-            finish(key, .success(.done))
-        case .stopScan:
-            updateClient(key.client) { $0.scan = nil }
-            updateScanner(at: now)
-            finish(key, .success(.done))
+        case .startScan(let filter): startScan(filter, for: key, at: now)
+        case .stopScan: stopScan(for: key, at: now)
         case .startAdvertising(let content): startAdvertising(content, for: key, at: now)
-        case .stopAdvertising:
-            updateClient(key.client) { $0.advertisement = nil }
-            updateAdvertiser(at: now)
-            finish(key, .success(.done))
+        case .stopAdvertising: stopAdvertising(for: key, at: now)
         default: preconditionFailure("\(request) does not belong here.")
         }
     }

@@ -43,6 +43,11 @@ struct Link {
     var services: [RemoteService] = []
     /// PDUs that broke the protocol.
     var violations = 0
+
+    /// When the link must be woken.
+    var deadline: Instant? {
+        [bearer.deadline, signalling.deadline, reportBy].compactMap { $0 }.min()
+    }
 }
 
 /// A peer's question that a client has to answer.

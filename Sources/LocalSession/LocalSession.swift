@@ -1,3 +1,4 @@
+import EventLoop
 package import Host
 package import HostInterface
 
@@ -6,7 +7,7 @@ package final class LocalSession: HostSession, @unchecked Sendable {
     // `@unchecked`: `client` is touched on the owner's loop alone; the rest does not change.
     private let owner: any HostOwner
     package let defaultExecutor: (any CallbackExecutor)?
-    private var client: ClientID?
+    private var client: (id: ClientID, host: Host)?
     private var isClosed = false
 
     /// - Parameter defaultExecutor: where callbacks run if the client names no queue: a simulated world's own loop.
@@ -20,24 +21,31 @@ package final class LocalSession: HostSession, @unchecked Sendable {
         owner.loop.enqueue { [self] now in
             guard !isClosed else { return }
             owner.withHost { host in
-                client = host.attach(at: now) { event in executor.run { deliver(event) } }
+                let id = host.attach(at: now) { event in executor.run { deliver(event) } }
+                client = (id, host)
             }
         }
     }
 
     package func submit(_ request: HostRequest, number: RequestNumber) {
         owner.loop.enqueue { [self] now in
-            guard let client else { return }
-            owner.withHost { $0.submit(request, number: number, client: client, at: now) }
+            withClient { host, id in host.submit(request, number: number, client: id, at: now) }
         }
     }
 
     package func close() {
         owner.loop.enqueue { [self] now in
             isClosed = true
-            guard let client else { return }
-            self.client = nil
-            owner.withHost { $0.detach(client, at: now) }
+            withClient { host, id in host.detach(id, at: now) }
+            client = nil
+        }
+    }
+
+    /// A host that has lost its power is another one when it comes back: nobody lives to hear of this session.
+    private func withClient(_ body: (Host, ClientID) -> Void) {
+        guard let client else { return }
+        owner.withHost { host in
+            if host === client.host { body(host, client.id) }
         }
     }
 }

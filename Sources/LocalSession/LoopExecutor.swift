@@ -1,5 +1,5 @@
 package import EventLoop
-package import HostInterface
+import HostInterface
 
 /// Runs callbacks on the adapter's own loop: the executor of a world that a test runs.
 package final class LoopExecutor: CallbackExecutor {

@@ -1,0 +1,75 @@
+import EventLoop
+import HCI
+import HostInterface
+import L2CAP
+
+/// Connection parameters: asked for by a client, by the peer's host over L2CAP, or by its link layer.
+extension Host {
+    /// The central decides and tells its controller; a peripheral asks the central (Core 6.0, Vol 3, Part A, 4.20).
+    func updateParameters(_ preference: ConnectionPreference, onLink index: Int, for key: RequestKey, at now: Instant) {
+        let handle = links[index].handle
+        switch links[index].role {
+        case .central: update(ConnectionParameterRange(preference), onLink: handle, for: .request(key), at: now)
+        case .peripheral:
+            let effects = links[index].signalling.handle(.requestUpdate(ParameterUpdateRequest(preference)), at: now)
+            performSignalling(effects, onLink: handle, at: now)
+            finish(key, .success(.done))
+        }
+    }
+
+    private func update(
+        _ parameters: ConnectionParameterRange, onLink handle: UInt16, for owner: CommandOwner, at now: Instant
+    ) {
+        var command = LEConnectionUpdate()
+        command.handle = handle
+        command.parameters = parameters
+        submit(command.packet, for: owner, at: now)
+    }
+
+    func performSignalling(_ effects: [Signalling.Effect], onLink handle: UInt16, at now: Instant) {
+        for effect in effects {
+            switch effect {
+            case .send(let pdu): sendPDU(pdu, channel: .signalling, onLink: handle)
+            case .update(let parameters):
+                update(ConnectionParameterRange(parameters), onLink: handle, for: .nobody, at: now)
+            case .updateFinished: break
+            }
+        }
+    }
+
+    /// The peer's link layer asks: whatever the specification admits is granted.
+    func answerParameterRequest(_ event: LERemoteConnectionParameterRequest, at now: Instant) {
+        var reply = LERemoteConnectionParameterRequestReply()
+        reply.handle = event.handle
+        reply.parameters = event.parameters
+        submit(reply.packet, for: .nobody, at: now)
+    }
+}
+
+extension ConnectionParameterRange {
+    init(_ preference: ConnectionPreference) {
+        self.init()
+        intervalMin = preference.intervalSlots.lowerBound
+        intervalMax = preference.intervalSlots.upperBound
+        latency = preference.latency
+        supervisionTimeout = preference.supervisionTimeout
+    }
+}
+
+extension ConnectionParameterRange {
+    init(_ request: ParameterUpdateRequest) {
+        self.init(
+            intervalMin: request.intervalMin, intervalMax: request.intervalMax, latency: request.latency,
+            supervisionTimeout: request.timeout)
+    }
+}
+
+extension ParameterUpdateRequest {
+    init(_ preference: ConnectionPreference) {
+        self.init()
+        intervalMin = preference.intervalSlots.lowerBound
+        intervalMax = preference.intervalSlots.upperBound
+        latency = preference.latency
+        timeout = preference.supervisionTimeout
+    }
+}
