@@ -84,7 +84,7 @@ extension Host {
     /// Adds a client, and tells it what the adapter knows and its state.
     ///
     /// - Parameter deliver: takes the client's events, in order. It must not call back into the host.
-    package func attach(at now: Instant, _ deliver: @escaping (HostEvent) -> Void) -> ClientID {
+    package func attach(_ deliver: @escaping (HostEvent) -> Void, at now: Instant) -> ClientID {
         lastClient += 1
         let id = ClientID(lastClient)
         clients.append(HostClient(id: id, deliver: deliver))

@@ -21,7 +21,7 @@ package final class LocalSession: HostSession, @unchecked Sendable {
         owner.loop.enqueue { [self] now in
             guard !isClosed else { return }
             owner.withHost { host in
-                let id = host.attach(at: now) { event in executor.run { deliver(event) } }
+                let id = host.attach({ event in executor.run { deliver(event) } }, at: now)
                 client = (id, host)
             }
         }
