@@ -10,7 +10,8 @@ extension VirtualController {
 
     /// Sends the event, unless the host has masked it (Core 6.0, Vol 4, Part E, 7.3.1).
     func emit(_ event: some HCIEvent) {
-        guard settings.eventMask & type(of: event).code.mask != 0 else { return }
+        let code = type(of: event).code
+        guard !code.isMaskable || settings.eventMask & code.mask != 0 else { return }
         surroundings.controllerSent(event.packet)
     }
 

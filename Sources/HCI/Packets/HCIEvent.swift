@@ -18,6 +18,15 @@ package struct HCIEventCode: RawRepresentable, Hashable, Sendable {
     package static let encryptionKeyRefreshComplete = HCIEventCode(rawValue: 0x30)
     package static let leMeta = HCIEventCode(rawValue: 0x3E)
 
+    /// Whether a host can keep the event from coming. Those that its flow control lives on have no bit in the mask,
+    /// though their codes would name one (7.3.1: bits 13, 14 and 18 are reserved).
+    package var isMaskable: Bool {
+        switch self {
+        case .commandComplete, .commandStatus, .numberOfCompletedPackets: false
+        default: true
+        }
+    }
+
     /// The event's bit in the mask of Set Event Mask (7.3.1).
     package var mask: UInt64 { rawValue == 0 || rawValue > 64 ? 0 : 1 << UInt64(rawValue - 1) }
 }
