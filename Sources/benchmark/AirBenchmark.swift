@@ -86,6 +86,9 @@ private final class NotificationSource: @unchecked Sendable {
             characteristic = service.characteristics[0]
             submit(.startAdvertising(AdvertisementContent(services: [.uuid16(0xFFF0)])))
         case .subscribed:
+            // An advertisement would take air time from the link.
+            submit(.stopAdvertising)
+        case .answer(_, .success(.done)) where !isSubscribed:
             isSubscribed = true
             fill()
         case .answer(_, .success(.done)) where isSubscribed:
