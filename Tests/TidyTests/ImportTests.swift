@@ -15,7 +15,7 @@ struct ImportTests {
             "VirtualController": layer0.union(["HCI", "LinkLayer"]),
             "HostInterface": layer0,
             "Host": layer0.union(["HCI", "L2CAP", "ATT", "GATT", "GAP", "HostInterface"]),
-            "Simulation": layer0.union(["Host", "HostInterface", "VirtualController"]),
+            "Simulation": layer0.union(["Host", "HostInterface", "VirtualController", "LinkLayer"]),
             "LocalSession": layer0.union(["Host", "HostInterface"]),
             "Backends": layer0.union(["Simulation", "LocalSession", "HCITransport", "Host", "HostInterface"]),
             "CoreBluetooth": layer0.union(["Backends", "HostInterface"]),
@@ -26,8 +26,8 @@ struct ImportTests {
     /// Modules of the toolchain and the system: not below layer 6 but where a system call is the point.
     static let system: [String: Set<String>] = [
         "EventLoop": ["Glibc"], "BluetoothCrypto": ["CLibCrypto"], "HCITransport": ["Glibc", "Synchronization"],
-        "Simulation": ["Glibc", "Synchronization"], "LocalSession": ["Synchronization"],
-        "Backends": ["Glibc", "Synchronization"],
+        "Simulation": ["Dispatch", "Foundation", "Glibc", "Synchronization"], "LocalSession": ["Synchronization"],
+        "Backends": ["Dispatch", "Foundation", "Glibc", "Synchronization"],
         "CoreBluetooth": ["Foundation", "Dispatch", "CCoreBluetooth", "Synchronization"],
         "BluetoothSimulation": ["Foundation", "Dispatch", "Synchronization"],
     ]

@@ -74,6 +74,9 @@ extension Source {
         for (index, line) in lines.enumerated() {
             let words = line.code.split(whereSeparator: { !$0.isLetter })
             guard words.contains("func") || words.first == "init", !line.text.hasPrefix("//") else { continue }
+            // A requirement of a protocol has no body: nothing opens one before the next declaration.
+            let rest = lines[(index + 1)...].prefix { !$0.code.contains("func ") && !$0.text.isEmpty }
+            guard line.code.hasSuffix("{") || rest.contains(where: { $0.code.hasSuffix("{") }) else { continue }
             let indent = line.text.prefix { $0 == " " }
             let end = lines[index...].first { $0.text == indent + "}" }
             if let end, !line.text.hasSuffix("}") { found.append((line.number, end.number - line.number + 1)) }
