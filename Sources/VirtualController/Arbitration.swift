@@ -64,8 +64,9 @@ extension VirtualController {
         if let start = advertiser?.nextStart, start <= now.advanced(by: link.connection.interval) {
             limit = limit.map { min($0, max(start, now)) } ?? max(start, now)
         }
-        // Every fourth event of a busy link leaves its rest to whoever scans or initiates.
-        if scanner != nil || initiator != nil, link.connection.event % 4 == 3 { limit = now }
+        // Every fourth event of a busy link leaves its rest to a scanner, and every other one to an initiator.
+        if scanner != nil, link.connection.event % 4 == 3 { limit = now }
+        if initiator != nil, link.connection.event % 2 == 1 { limit = now }
         return (limit, ())
     }
 

@@ -123,7 +123,9 @@ package struct Connection: Sendable {
     package mutating func wake(at now: Instant, reports: inout [ConnectionReport]) {
         guard phase != .over else { return }
         if now >= supervisionEnd {
-            close(isEstablished ? .connectionTimeout : .failedToBeEstablished, reports: &reports)
+            let reason: LinkError = isEstablished ? .connectionTimeout : .failedToBeEstablished
+            // The host has asked for the end, and gets it.
+            close(control.isTerminating ? .localHostTerminated : reason, reports: &reports)
         } else if let deadline = control.deadline, now >= deadline {
             close(control.isTerminating ? .localHostTerminated : .responseTimeout, reports: &reports)
         }
@@ -227,8 +229,8 @@ package struct Connection: Sendable {
             }
             return transmit(at: start)
         case .central:
-            let wantsMore =
-                peerHasMore || badPackets > 0 || inFlight != nil || !queue.isEmpty || control.farewell != nil
+            // The peripheral listens on only for one of these reasons.
+            let wantsMore = peerHasMore || sentMore || badPackets > 0 || inFlight != nil
             guard wantsMore, fits(from: now, emptyAnswer: !peerHasMore) else { return leaveEvent(reports: &reports) }
             return transmit(at: start)
         }

@@ -99,7 +99,10 @@ package struct Advertiser: Sendable {
 
     /// When the next event wants to begin; `nil` when there will be none.
     package var nextStart: Instant? {
-        state == .over ? nil : expiry.map { min($0, nextEvent) } ?? nextEvent
+        guard state != .over else { return nil }
+        // An event that would not end in time does not begin.
+        guard let expiry, nextEvent.advanced(by: eventTime) > expiry else { return nextEvent }
+        return expiry
     }
 
     package mutating func handle(_ input: RadioInput, at now: Instant, reports: inout [Report]) -> RadioOrder {
