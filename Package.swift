@@ -119,7 +119,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "CoreBluetoothTests",
-            dependencies: ["CoreBluetooth", "BluetoothSimulation", "BluetoothTypes", "HostInterface"]),
+            dependencies: ["CoreBluetooth", "BluetoothSimulation", "Backends", "BluetoothTypes", "HostInterface"]),
         .testTarget(name: "TidyTests"),
     ],
     swiftLanguageModes: [.v6]

@@ -18,6 +18,7 @@ open class CBCentral: CBPeer, @unchecked Sendable {
     func update(mtu: Int) { lock.withLock { self.mtu = mtu } }
 
     open override var description: String {
-        "<CBCentral: \(address(of: self)), identifier = \(identifier.uuidString), MTU = \(maximumUpdateValueLength + 3)>"
+        "<CBCentral: \(address(of: self)), identifier = \(identifier.uuidString), "
+            + "MTU = \(maximumUpdateValueLength + 3)>"
     }
 }
