@@ -24,10 +24,13 @@ final class DispatchCallbackExecutor: CallbackExecutor {
     func run(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 
     func settle() {
-        if isMain && Thread.isMainThread {
-            pumpMainQueue()
-        } else if !isCurrent {
-            queue.sync(flags: .barrier) {}
+        // Twice, for a callback often puts its work behind itself on the same queue.
+        for _ in 0..<2 {
+            if isMain && Thread.isMainThread {
+                pumpMainQueue()
+            } else if !isCurrent {
+                queue.sync(flags: .barrier) {}
+            }
         }
     }
 

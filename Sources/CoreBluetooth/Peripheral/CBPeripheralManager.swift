@@ -57,8 +57,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     /// Makes this device seen. Answer: `peripheralManagerDidStartAdvertising`.
     ///
     /// - Parameter advertisementData: a `String` for `CBAdvertisementDataLocalNameKey` and `[CBUUID]` for
-    ///   `CBAdvertisementDataServiceUUIDsKey`; other keys are ignored, with a line in the log. Both share 28 octets,
-    ///   and a name has 10 more in the scan response... what does not fit is cut, and the log says what.
+    ///   `CBAdvertisementDataServiceUUIDsKey`; other keys are ignored, with a line in the log. They share the 31
+    ///   octets of an advertisement, and the name may move to the 31 of the scan response. What does not fit is cut
+    ///   or left out, and the log says what.
     open func startAdvertising(_ advertisementData: [String: Any]?) {
         guard line.isPoweredOn(for: self) else { return }
         beginAdvertising(advertisementData ?? [:])
