@@ -18,5 +18,9 @@ package enum AirTiming {
     package static let emptyPacket = duration(payloadCount: 0)
 
     /// Preamble 1, access address 4, header 2, payload, CRC 3 octets, at 8 µs an octet. Vol 6, Part B, 2.1.
-    package static func duration(payloadCount: Int) -> Duration { .microseconds(8 * (1 + 4 + 2 + payloadCount + 3)) }
+    ///
+    /// - Parameter payloadCount: 0...255.
+    package static func duration(payloadCount: Int) -> Duration { durations[payloadCount] }
+
+    private static let durations = (0...255).map { Duration.microseconds(8 * (1 + 4 + 2 + $0 + 3)) }
 }

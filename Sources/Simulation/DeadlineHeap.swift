@@ -4,20 +4,29 @@ import EventLoop
 ///
 /// Of participants with the same deadline, the one with the lowest number comes first.
 struct DeadlineHeap {
-    private var deadlines: [Instant] = []
+    private struct Entry {
+        // A world looks at little else as often as at these, so they are plain numbers.
+        var attoseconds: Int128
+        var participant: Int
+
+        static func < (left: Entry, right: Entry) -> Bool {
+            left.attoseconds == right.attoseconds
+                ? left.participant < right.participant : left.attoseconds < right.attoseconds
+        }
+    }
+
+    private var heap: [Entry] = []
     /// Where in `heap` a participant stands; -1 if it waits for nothing.
     private var places: [Int] = []
-    private var heap: [Int] = []
 
     /// The participant that is due first.
     var first: (participant: Int, deadline: Instant)? {
-        guard let participant = heap.first else { return nil }
-        return (participant, deadlines[participant])
+        guard let entry = heap.first else { return nil }
+        return (entry.participant, Instant(sinceStart: Duration(attoseconds: entry.attoseconds)))
     }
 
     /// Adds a participant, which waits for nothing yet. Participants are numbered from 0.
     mutating func addParticipant() -> Int {
-        deadlines.append(Instant())
         places.append(-1)
         return places.count - 1
     }
@@ -28,62 +37,58 @@ struct DeadlineHeap {
             if place >= 0 { remove(at: place) }
             return
         }
+        let entry = Entry(attoseconds: deadline.sinceStart.attoseconds, participant: participant)
         if place < 0 {
-            deadlines[participant] = deadline
-            places[participant] = heap.count
-            heap.append(participant)
-            siftUp(from: heap.count - 1)
-        } else {
-            let previous = deadlines[participant]
-            guard deadline != previous else { return }
-            deadlines[participant] = deadline
-            if deadline < previous { siftUp(from: place) } else { siftDown(from: place) }
+            heap.append(entry)
+            siftUp(entry, from: heap.count - 1)
+        } else if entry < heap[place] {
+            siftUp(entry, from: place)
+        } else if heap[place] < entry {
+            siftDown(entry, from: place)
         }
     }
 
     private mutating func remove(at place: Int) {
-        places[heap[place]] = -1
+        places[heap[place].participant] = -1
         let last = heap.removeLast()
         guard place < heap.count else { return }
-        heap[place] = last
-        places[last] = place
-        siftUp(from: place)
-        siftDown(from: places[last])
+        if place > 0, last < heap[(place - 1) / 2] { siftUp(last, from: place) } else { siftDown(last, from: place) }
     }
 
-    private mutating func siftUp(from start: Int) {
-        var child = start
-        let participant = heap[child]
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard precedes(participant, heap[parent]) else { break }
-            put(heap[parent], at: child)
-            child = parent
+    /// Puts the entry at `place` or nearer to the root.
+    private mutating func siftUp(_ entry: Entry, from start: Int) {
+        var place = start
+        while place > 0 {
+            let parent = heap[(place - 1) / 2]
+            guard entry < parent else { break }
+            heap[place] = parent
+            places[parent.participant] = place
+            place = (place - 1) / 2
         }
-        put(participant, at: child)
+        heap[place] = entry
+        places[entry.participant] = place
     }
 
-    private mutating func siftDown(from start: Int) {
-        var parent = start
-        let participant = heap[parent]
-        while true {
-            var child = 2 * parent + 1
-            guard child < heap.count else { break }
-            if child + 1 < heap.count, precedes(heap[child + 1], heap[child]) { child += 1 }
-            guard precedes(heap[child], participant) else { break }
-            put(heap[child], at: parent)
-            parent = child
+    /// Puts the entry at `place` or farther from the root.
+    private mutating func siftDown(_ entry: Entry, from start: Int) {
+        var place = start
+        let count = heap.count
+        while 2 * place + 1 < count {
+            var childPlace = 2 * place + 1
+            var child = heap[childPlace]
+            if childPlace + 1 < count {
+                let sibling = heap[childPlace + 1]
+                if sibling < child {
+                    childPlace += 1
+                    child = sibling
+                }
+            }
+            guard child < entry else { break }
+            heap[place] = child
+            places[child.participant] = place
+            place = childPlace
         }
-        put(participant, at: parent)
-    }
-
-    private mutating func put(_ participant: Int, at place: Int) {
-        heap[place] = participant
-        places[participant] = place
-    }
-
-    private func precedes(_ left: Int, _ right: Int) -> Bool {
-        let (first, second) = (deadlines[left], deadlines[right])
-        return first == second ? left < right : first < second
+        heap[place] = entry
+        places[entry.participant] = place
     }
 }

@@ -209,6 +209,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
     }
 
     private func deliverAll() {
+        guard !deliveries.isEmpty else { return }
         while nextDelivery < deliveries.count {
             let delivery = deliveries[nextDelivery]
             nextDelivery += 1

@@ -124,7 +124,7 @@ extension VirtualController {
             earliest = instant
         }
         switch radio {
-        case .armed(_, let start): consider(start)
+        case .armed(let start): consider(start)
         case .listening(let end): consider(end)
         case .idle, .transmitting, .receiving: break
         }

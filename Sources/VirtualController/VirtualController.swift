@@ -33,7 +33,8 @@ package final class VirtualController {
 
     enum RadioState {
         case idle
-        case armed(RadioFrame, at: Instant)
+        /// `armedFrame` is to be transmitted.
+        case armed(at: Instant)
         case transmitting
         case listening(until: Instant)
         /// A packet has begun while the radio was listening.
@@ -56,6 +57,7 @@ package final class VirtualController {
 
     var holder = Holder.nobody
     var radio = RadioState.idle
+    private var armedFrame: RadioFrame?
 
     // What the machines told, until it is dealt with; kept to save an allocation with each packet.
     private var advertiserReports: [Advertiser.Report] = []
@@ -86,9 +88,9 @@ package final class VirtualController {
     /// Lets the clock act.
     package func wake(at now: Instant) {
         switch radio {
-        case .armed(let frame, let start) where start <= now:
+        case .armed(let start) where start <= now:
             radio = .transmitting
-            surroundings.transmit(frame)
+            if let frame = armedFrame.take() { surroundings.transmit(frame) }
         case .listening(let end) where end <= now:
             feed(.silence, at: now)
         case .idle, .armed, .transmitting, .listening, .receiving:
@@ -156,7 +158,8 @@ package final class VirtualController {
                 radio = .transmitting
                 surroundings.transmit(frame)
             } else {
-                radio = .armed(frame, at: start)
+                radio = .armed(at: start)
+                armedFrame = frame
             }
         case .listen(let channel, let accessAddress, let end):
             radio = .listening(until: end)

@@ -63,6 +63,12 @@ package struct Connection: Sendable {
     private var lastHeard: Instant
     var control = ControlState()
 
+    // The answers to two questions that are asked with each packet, kept up to date by `noteTimes()`.
+    /// When the radio is needed for the next event; `nil` when there will be none.
+    package private(set) var nextStart: Instant?
+    /// When ``wake(at:reports:)`` must be called, radio or not.
+    package private(set) var deadline: Instant?
+
     package init(_ setup: ConnectionSetup, capabilities: LinkCapabilities) {
         role = setup.role
         peer = setup.peer
@@ -81,6 +87,7 @@ package struct Connection: Sendable {
         widening = Self.widening(per: interval, drift: clockDrift)
         limit = setup.end
         lastHeard = setup.end
+        noteTimes()
     }
 
     /// How far clocks with this accuracy may drift apart in an interval. Vol 6, Part B, 4.2.4.
@@ -88,13 +95,14 @@ package struct Connection: Sendable {
 
     // MARK: Asking for the radio
 
-    /// When the radio is needed for the next event.
-    package var nextStart: Instant? {
-        switch (phase, role) {
-        case (.over, _): nil
-        case (_, .central): anchor
-        case (_, .peripheral): anchor.advanced(by: .zero - receiveMargin)
+    /// To be called at the end of whatever changes the state from outside.
+    mutating func noteTimes() {
+        guard phase != .over else {
+            (nextStart, deadline) = (nil, nil)
+            return
         }
+        nextStart = role == .central ? anchor : anchor.advanced(by: .zero - receiveMargin)
+        deadline = control.deadline.map { min($0, supervisionEnd) } ?? supervisionEnd
     }
 
     private var receiveMargin: Duration {
@@ -109,12 +117,6 @@ package struct Connection: Sendable {
     /// How many events in a row went by unheard, for whoever decides between two connections.
     package var missedEvents: Int { event - lastHeardEvent }
 
-    /// When ``wake(at:reports:)`` must be called, radio or not.
-    package var deadline: Instant? {
-        guard phase != .over else { return nil }
-        return control.deadline.map { min($0, supervisionEnd) } ?? supervisionEnd
-    }
-
     private var supervisionEnd: Instant {
         lastHeard.advanced(by: isEstablished ? timing.timeoutDuration : interval * 6)
     }
@@ -122,6 +124,7 @@ package struct Connection: Sendable {
     /// Lets the supervision and the procedures' timers act.
     package mutating func wake(at now: Instant, reports: inout [ConnectionReport]) {
         guard phase != .over else { return }
+        defer { noteTimes() }
         if now >= supervisionEnd {
             let reason: LinkError = isEstablished ? .connectionTimeout : .failedToBeEstablished
             // The host has asked for the end, and gets it.
@@ -135,6 +138,7 @@ package struct Connection: Sendable {
     package mutating func skipEvent(at now: Instant, reports: inout [ConnectionReport]) {
         beginEvent(at: now, reports: &reports)
         if phase != .over { step(1) }
+        noteTimes()
     }
 
     // MARK: Events
@@ -142,6 +146,7 @@ package struct Connection: Sendable {
     package mutating func handle(
         _ input: RadioInput, at now: Instant, reports: inout [ConnectionReport]
     ) -> RadioOrder {
+        defer { noteTimes() }
         switch (phase, input) {
         case (.waiting, .granted(let wantedBack)):
             return enterEvent(at: now, wantedBack: wantedBack, reports: &reports)
@@ -272,6 +277,7 @@ package struct Connection: Sendable {
 
     /// Goes back to the earliest of the skipped events that can still be reached: there is something to say.
     mutating func attendNextEvent(at now: Instant) {
+        defer { noteTimes() }
         guard skipped > 0, phase == .waiting else { return }
         // Leave the radio time to get ready.
         let earliest = now.advanced(by: AirTiming.slot)

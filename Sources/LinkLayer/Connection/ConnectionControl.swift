@@ -13,6 +13,7 @@ extension Connection {
         guard phase != .over, !control.isTerminating else { return }
         control.waiting.append(procedure)
         startNext(at: now, reports: &reports)
+        noteTimes()
     }
 
     /// Ends the connection, with a word to the peer. 5.1.6.
