@@ -1,6 +1,8 @@
 /// The one loop on which an adapter's host runs, as seen from other threads.
 ///
-/// Two exist: the simulated world, whose time moves when nobody has anything to do, and the real-time loop.
+/// Two exist: the simulated world, whose time moves when nobody has anything to do, and the real-time loop, which is
+/// one thread. Each guards its inbox, so that anybody may ``enqueue(_:)``; whatever lives on the loop (host, transport,
+/// timers) belongs to the loop's thread alone, and needs no lock.
 package protocol AdapterLoop: AnyObject, Sendable {
     /// Runs `work` on the loop, behind what came before it. Any thread may call it, the loop's own too; it never
     /// runs `work` inline.

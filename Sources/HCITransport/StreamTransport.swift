@@ -1,0 +1,120 @@
+package import EventLoop
+import Glibc
+
+/// H4 over a stream socket: TCP or Unix, on either end.
+package final class StreamTransport: Transport, LoopParticipant {
+    /// Octets that may wait for the other side to read. HCI's credits keep an honest pair far below.
+    static let backlogLimit = 1 << 22
+
+    private let loop: RealTimeLoop
+    private let socket: Int32
+    private let isTCP: Bool
+    private var framer = H4Framer()
+    private var deliver: ((TransportEvent) -> Void)?
+    /// What has been sent and not left, from `left` on.
+    private var backlog: [UInt8] = []
+    private var left = 0
+    private var isOpen = true
+    private var buffer = [UInt8](repeating: 0, count: 1 << 16)
+
+    /// Takes over a connected socket that does not block. On the loop only.
+    package init(_ socket: Int32, isTCP: Bool, on loop: RealTimeLoop) {
+        self.loop = loop
+        self.socket = socket
+        self.isTCP = isTCP
+        setOption(socket, level: SOL_SOCKET, option: SO_KEEPALIVE, to: 1)
+        if isTCP { setOption(socket, level: Int32(IPPROTO_TCP), option: TCP_NODELAY, to: 1) }
+        quickenAcknowledgements()
+    }
+
+    deinit { if isOpen { _ = Glibc.close(socket) } }
+
+    package var deadline: Instant? { nil }
+    package func wake(at now: Instant) {}
+
+    package func open(_ deliver: @escaping (TransportEvent) -> Void) {
+        precondition(self.deliver == nil, "A transport is opened once.")
+        guard isOpen else { return }
+        self.deliver = deliver
+        loop.add(self)
+        loop.watch(socket, for: .readable) { [weak self] ready in
+            guard let self else { return }
+            if ready.contains(.writable) { self.flush() }
+            if ready.contains(.readable) { self.receive() }
+        }
+    }
+
+    package func send(_ packet: [UInt8]) {
+        guard isOpen else { return }
+        backlog += packet
+    }
+
+    package func endTurn() {
+        if left < backlog.count { flush() }
+    }
+
+    package func close() {
+        guard isOpen else { return }
+        isOpen = false
+        deliver = nil
+        backlog = []
+        left = 0
+        loop.unwatch(socket)
+        loop.remove(self)
+        _ = Glibc.close(socket)
+    }
+}
+
+// MARK: - Octets
+
+extension StreamTransport {
+    private func receive() {
+        guard isOpen else { return }
+        let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(socket, $0.baseAddress, $0.count) }
+        if count < 0 {
+            if errno != EAGAIN && errno != EINTR { end(.system("Reading from the controller", reason: systemError())) }
+            return
+        }
+        guard count > 0 else { return end(framer.isBetweenPackets ? .ended : .endedInsidePacket) }
+        quickenAcknowledgements()
+        let packets = framer.receive(Array(buffer[..<count]))
+        if !packets.isEmpty { deliver?(.packets(packets)) }
+        if let failure = framer.failure { end(.framing(failure)) }
+    }
+
+    /// Hands the system all that it takes. The loop comes back when it takes more.
+    private func flush() {
+        while isOpen, left < backlog.count {
+            let count = unsafe backlog.withUnsafeBytes { octets in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: octets[left...])
+                return unsafe Glibc.send(socket, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                guard errno == EAGAIN else {
+                    return end(.system("Writing to the controller", reason: systemError()))
+                }
+                guard backlog.count - left <= Self.backlogLimit else { return end(.peerDoesNotRead) }
+                loop.change(socket, to: [.readable, .writable])
+                return
+            }
+            left += count
+        }
+        backlog.removeAll(keepingCapacity: backlog.count <= 1 << 16)
+        left = 0
+        if isOpen { loop.change(socket, to: .readable) }
+    }
+
+    /// Ends a transport that failed, and tells its owner.
+    private func end(_ error: TransportError) {
+        guard let deliver, isOpen else { return close() }
+        close()
+        deliver(.closed(error))
+    }
+
+    /// Linux forgets this after a while, so it is said after each read. Without it, a controller that sends a packet
+    /// in two pieces and leaves Nagle's algorithm on waits forty milliseconds for our acknowledgement.
+    private func quickenAcknowledgements() {
+        if isTCP { setOption(socket, level: Int32(IPPROTO_TCP), option: TCP_QUICKACK, to: 1) }
+    }
+}

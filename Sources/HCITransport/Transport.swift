@@ -1,0 +1,66 @@
+/// Carries HCI packets in their H4 form to a controller and back, or to a host and back.
+///
+/// It lives on a ``RealTimeLoop`` and is used on that loop only. Contract, checked for every kind by one suite:
+/// packets come out in order, whole, in batches; `closed` comes once, last, whoever ended it but ``close()``.
+package protocol Transport: AnyObject {
+    /// Begins to deliver. Called once, first.
+    func open(_ deliver: @escaping (TransportEvent) -> Void)
+
+    /// Puts one packet in line. What a turn of the loop sends leaves together at the end of the turn.
+    func send(_ packet: [UInt8])
+
+    /// Ends the transport, quietly: nothing is delivered any more. What was sent and has not left is lost.
+    func close()
+}
+
+package enum TransportEvent: Equatable, Sendable {
+    /// Packets that came together, as slices of one buffer.
+    case packets([ArraySlice<UInt8>])
+    case closed(TransportError)
+}
+
+/// Why there is no transport, or no longer one. Its description tells a person what happened and what to do.
+package enum TransportError: Error, Equatable, Sendable {
+    case unknownHost(String)
+    case nobodyListens(at: String)
+    case noAnswer(from: String)
+    case noSocket(path: String)
+    case notPermitted(String)
+    case addressInUse(String)
+    case pathTooLong(String)
+    /// Another error of the operating system: what was tried, and its words.
+    case system(String, reason: String)
+    /// The other side ended the stream between two packets.
+    case ended
+    /// The other side ended the stream in the middle of a packet.
+    case endedInsidePacket
+    case framing(H4Framer.Failure)
+    /// The other side does not read, and too much has piled up.
+    case peerDoesNotRead
+}
+
+extension TransportError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unknownHost(let name):
+            "No host with the name \(name) is known. Check the spelling of the radio's address."
+        case .nobodyListens(let place):
+            "Nothing listens at \(place). Start the controller there, or name another radio."
+        case .noAnswer(let place):
+            "\(place) does not answer. Check the address, and whether a firewall is in between."
+        case .noSocket(let path):
+            "There is no socket at \(path). Start the controller that makes it, or check the path."
+        case .notPermitted(let place):
+            "This user may not open \(place). Check its owner and its permissions."
+        case .addressInUse(let place):
+            "\(place) is in use by another program. End that program, or choose another address."
+        case .pathTooLong(let path):
+            "The path \(path) is too long for a socket, which holds 107 octets. Choose a shorter one."
+        case .system(let what, let reason): "\(what) failed: \(reason)."
+        case .ended: "The controller closed the connection."
+        case .endedInsidePacket: "The controller closed the connection in the middle of a packet."
+        case .framing(let failure): failure.description
+        case .peerDoesNotRead: "The other side does not read what it is sent. The connection was closed."
+        }
+    }
+}
