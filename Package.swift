@@ -47,7 +47,8 @@ let package = Package(
         .target(
             name: "Backends",
             dependencies: [
-                "Simulation", "LocalSession", "HCITransport", "Host", "HostInterface", "BluetoothTypes", "EventLoop",
+                "Simulation", "LocalSession", "HCITransport", "Host", "HostInterface", "BluetoothCrypto", "BluetoothTypes",
+                "EventLoop",
             ]),
         // Layer 6: Apple's API.
         .target(name: "CCoreBluetooth"),

@@ -41,7 +41,7 @@ package enum SessionProvider {
     private static let processDefault = Mutex(ProcessDefault())
 
     private struct ProcessDefault {
-        var make: @Sendable () -> any SessionFactory = { UnavailableRadio.factory() }
+        var make: @Sendable () -> any SessionFactory = { DefaultRadio.open() }
         var opened: (any SessionFactory)?
     }
 

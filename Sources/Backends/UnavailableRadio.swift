@@ -15,13 +15,6 @@ package final class UnavailableRadio: SessionFactory {
     }
 }
 
-extension UnavailableRadio {
-    /// What a program gets that names no radio where there is none.
-    static func factory() -> UnavailableRadio {
-        UnavailableRadio(state: .unsupported(reason: "There is no Bluetooth radio here."))
-    }
-}
-
 private final class UnavailableSession: HostSession {
     private struct Line {
         var executor: any CallbackExecutor

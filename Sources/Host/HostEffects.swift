@@ -10,7 +10,10 @@ import L2CAP
 
 extension Host {
     /// Takes one H4 packet from the controller.
-    package func receive(_ packet: [UInt8], at now: Instant) {
+    package func receive(_ packet: [UInt8], at now: Instant) { receive(packet[...], at: now) }
+
+    /// Takes one H4 packet that lies in a buffer with others.
+    package func receive(_ packet: ArraySlice<UInt8>, at now: Instant) {
         let parsed: HCIPacket
         do throws(PacketError) {
             parsed = try HCIPacket(packet)

@@ -59,6 +59,8 @@ struct Question {
 }
 
 extension Host {
+    package var hasLinks: Bool { !links.isEmpty }
+
     func linkIndex(of peer: PeerID) -> Int? { links.firstIndex { $0.peer == peer } }
     func linkIndex(handle: UInt16) -> Int? { links.firstIndex { $0.handle == handle } }
 }

@@ -11,9 +11,9 @@ extension Host: HCIHost {}
 /// It lives on the world's loop. When its battery has been out, its host starts anew and knows nothing, as after any
 /// loss of power; sessions of the host before are dead.
 package final class HostedDevice: HostOwner, @unchecked Sendable {
-    // `@unchecked`: all but the two constants is touched by the thread that runs the world alone.
+    // `@unchecked`: all but the constants is touched by the thread that runs the world alone.
     package let device: Device
-    private let world: World
+    package let world: World
     private var host: Host?
 
     package var loop: any AdapterLoop { world }

@@ -35,7 +35,17 @@ package final class World: AdapterLoop, @unchecked Sendable {
     private let inbox = Mutex(Inbox())
 
     /// The simulated time.
-    package private(set) var now = Instant()
+    package private(set) var now = Instant() {
+        didSet { if now != oldValue { clock.store(now.nanoseconds, ordering: .relaxed) } }
+    }
+
+    /// The same for other threads, in nanoseconds.
+    private let clock = Atomic<Int64>(0)
+
+    /// The simulated time, from any thread.
+    package var timeForAnyThread: Instant {
+        Instant(sinceStart: .nanoseconds(clock.load(ordering: .relaxed)))
+    }
     package private(set) var devices: [Device] = []
     /// Sees each HCI packet of each device, before it is taken in.
     package var hciTap: ((_ at: Instant, _ device: Device, _ direction: HCIDirection, _ packet: [UInt8]) -> Void)?
@@ -238,4 +248,11 @@ package final class World: AdapterLoop, @unchecked Sendable {
 
     func noteController(_ device: Device) { heap.set(device.controllerParticipant, to: device.controller.deadline) }
     func noteHost(_ device: Device) { heap.set(device.hostParticipant, to: device.host?.deadline) }
+}
+
+extension Instant {
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = sinceStart.components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
 }
