@@ -34,8 +34,10 @@ struct ScanMerger {
         self.capacity = capacity
     }
 
-    /// - Returns: `nil` for a scan response to an advertisement that was not heard, which says too little.
+    /// - Returns: `nil` for a scan response to an advertisement that was not heard, which says too little, and for
+    ///   more data than a legacy advertisement has (Core 6.0, Vol 6, Part B, 2.3.1).
     mutating func take(_ packet: AdvertisingReport) -> ScanReport? {
+        guard packet.data.count <= AdvertisingLayout.capacity else { return nil }
         if let known = reports.index(forKey: packet.address) {
             reports.values[known].update(packet)
             return reports.values[known]

@@ -163,7 +163,7 @@ extension Host {
 
 extension Host {
     func receiveACL(_ header: ACLHeader, _ payload: ArraySlice<UInt8>, at now: Instant) {
-        guard let index = linkIndex(handle: header.handle) else { return }
+        guard header.isPossibleOnLE, let index = linkIndex(handle: header.handle) else { return }
         let isStart = header.boundary.isStart
         guard let pdu = links[index].reassembler.receive(payload, isStart: isStart) else { return }
         switch pdu.channel {

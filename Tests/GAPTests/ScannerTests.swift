@@ -31,6 +31,16 @@ struct ScannerTests {
         }
     }
 
+    // attacks.json, HCI-10 (BleedingTooth, CVE-2020-24490)
+    @Test("A legacy report of more than 31 octets is dropped")
+    func tooLong() {
+        Scene.play(Scanner()) { scanner in
+            scanner.start()
+            let data = hex("1F FF") + Array(repeating: 0xAA, count: 30)
+            scanner.hear(.init(eventType: .connectable, address: Self.device, data: data[...], rssi: -59))
+        }
+    }
+
     @Test("Memory is bounded: the oldest device is forgotten")
     func bounded() {
         Scene.play(Scanner(capacity: 2)) { scanner in

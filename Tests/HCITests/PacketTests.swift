@@ -131,6 +131,35 @@ struct PacketTests {
         #expect(throws: error) { try HCIPacket(hex(octets)) }
     }
 
+    // attacks.json, HCI-13 (Zephyr), and a good role and address type with the same handle.
+    @Test(
+        "A connection that cannot be is refused by name",
+        arguments: [
+            ("04 3E 13 01 00 FF FF 02 09 C1 C2 C3 C4 C5 C6 18 00 00 00 C8 00 00", "Connection_Handle"),
+            ("04 3E 13 01 00 40 00 02 00 C1 C2 C3 C4 C5 C6 18 00 00 00 C8 00 00", "Role"),
+            ("04 3E 13 01 00 40 00 01 09 C1 C2 C3 C4 C5 C6 18 00 00 00 C8 00 00", "Peer_Address_Type"),
+        ])
+    func impossibleConnection(octets: String, field: String) throws {
+        guard case .leEvent(let subevent, let parameters) = try HCIPacket(hex(octets)) else {
+            Issue.record("not an LE event")
+            return
+        }
+        let error = #expect(throws: PacketError.self) {
+            try ControllerEvent(subevent: subevent, parameters: parameters)
+        }
+        #expect(error?.field == field)
+    }
+
+    // attacks.json, HCI-18
+    @Test("ACL flags that LE does not have", arguments: [("40 30", false), ("40 60", false), ("40 20", true)])
+    func flags(flags: String, isPossible: Bool) throws {
+        guard case .acl(let header, _) = try HCIPacket(hex("02 " + flags + " 00 00")) else {
+            Issue.record("not ACL data")
+            return
+        }
+        #expect(header.isPossibleOnLE == isPossible)
+    }
+
     @Test("Each command has its own bit among the supported ones — 6.27")
     func supportedCommands() {
         let some = SupportedCommands([.reset, .leSetScanEnable])

@@ -29,6 +29,8 @@ package struct ACLHeader: RawRepresentable, Hashable, Sendable {
     package var boundary: Boundary { Boundary(rawValue: rawValue >> 12 & 0b11)! }
     /// The BC flag; 0 on an LE link.
     package var broadcast: UInt8 { UInt8(rawValue >> 14) }
+    /// Whether an LE link can carry such a packet.
+    package var isPossibleOnLE: Bool { boundary != .complete && broadcast == 0 }
 }
 
 /// One ACL data packet in its H4 form.
