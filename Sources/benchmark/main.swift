@@ -1,3 +1,5 @@
+import Glibc
+
 /// One figure: `name value unit`, a line each.
 struct Measurement {
     var name: String
@@ -10,10 +12,57 @@ struct Measurement {
     }
 }
 
-let arguments = Array(CommandLine.arguments.dropFirst())
-switch arguments.first {
-case nil, "air":
-    for benchmark in AirBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
-default:
-    print("Usage: benchmark [air]   prints 'name value unit', a line each")
+/// Ends the program with a sentence.
+func stop(_ problem: String, status: Int32 = 1) -> Never {
+    let line = Array("benchmark: \(problem)\n".utf8)
+    _ = unsafe write(STDERR_FILENO, line, line.count)
+    exit(status)
 }
+
+let usage = """
+    Usage: benchmark air
+           benchmark host OPERATION --radio unix:PATH [--count N]
+
+    Prints figures as 'name value unit', a line each.
+
+      air     two hosts of ours over the virtual radio: how much of a link's limit they fill, and what a simulated
+              minute costs
+      host    one host of ours against Benchmarks/hcipeer at PATH: what an operation costs. OPERATION is one of
+              notify, write, read, scan, discover
+    """
+
+/// The words that are no options, and the options with their values.
+struct Arguments {
+    private(set) var words = Array(CommandLine.arguments.dropFirst())
+
+    mutating func option(_ name: String) -> String? {
+        guard let index = words.firstIndex(of: name) else { return nil }
+        guard index + 1 < words.count else { stop("\(name) needs a value.\n\(usage)", status: 2) }
+        defer { words.removeSubrange(index...index + 1) }
+        return words[index + 1]
+    }
+}
+
+func run() {
+    var arguments = Arguments()
+    let radio = arguments.option("--radio")
+    let count = arguments.option("--count").map { text in
+        guard let count = Int(text), count > 0 else { stop("--count needs a number above 0, not \(text).", status: 2) }
+        return count
+    }
+    switch (arguments.words.first, arguments.words.dropFirst().first) {
+    case (nil, _), ("air", nil):
+        for benchmark in AirBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
+    case ("host", let name?):
+        guard let operation = HostBenchmark.Operation(rawValue: name) else {
+            stop("There is no operation \(name).\n\(usage)", status: 2)
+        }
+        guard let radio, radio.hasPrefix("unix:") else { stop("host needs --radio unix:PATH.\n\(usage)", status: 2) }
+        let path = String(radio.dropFirst("unix:".count))
+        HostBenchmark(operation, total: count ?? 20_000, path: path).run().forEach { $0.print() }
+    case ("--help", _), ("-h", _): print(usage)
+    default: stop("These words make no benchmark: \(arguments.words.joined(separator: " ")).\n\(usage)", status: 2)
+    }
+}
+
+run()
