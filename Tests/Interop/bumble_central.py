@@ -1,69 +1,103 @@
 """bumble_central.py TRANSPORT: a Bumble central that uses the smallest peripheral of the examples.
 
-Exit status 0 if everything held; each check is a line, 'ok' or 'FAIL' in front."""
+Each check is a line, 'ok' or 'FAIL' in front; exit status 0 if all held."""
 import asyncio
 import sys
 
+from bumble.att import ATT_Error
 from bumble.core import UUID, AdvertisingData
 from bumble.device import Device, Peer
 from bumble.hci import Address
 from bumble.transport import open_transport
 
 SERVICE, VALUE = UUID.from_16_bits(0xFFF0), UUID.from_16_bits(0xFFF1)
+STEP_LIMIT = 20  # Seconds for one step; RootCanal's real time is the only clock here.
 failures = 0
 
 
 def check(what, got, want):
     global failures
-    good = want(got) if callable(want) else got == want
+    good = got == want
     failures += not good
-    print("ok  " if good else "FAIL", what, repr(got), flush=True)
+    print("ok  " if good else "FAIL", what, repr(got), "" if good else f"is not {want!r}", flush=True)
+
+
+def within(step):
+    return asyncio.wait_for(step, STEP_LIMIT)
+
+
+async def find(device):
+    found = asyncio.get_running_loop().create_future()
+    names = {}
+
+    def seen(advertisement):
+        data = advertisement.data
+        # A name that did not fit comes with the scan response, which is a report of its own.
+        for kind in (AdvertisingData.COMPLETE_LOCAL_NAME, AdvertisingData.SHORTENED_LOCAL_NAME):
+            if name := data.get(kind):
+                names[advertisement.address] = name
+        services = []
+        for kind in (AdvertisingData.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS,
+                     AdvertisingData.INCOMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS):
+            services += data.get(kind) or []
+        if SERVICE in services and advertisement.is_connectable and not found.done():
+            found.set_result(advertisement.address)
+
+    device.on("advertisement", seen)
+    await device.start_scanning(filter_duplicates=False)
+    address = await within(found)
+    await device.stop_scanning()
+    check("advertised name", names.get(address), "Smallest")
+    return address
+
+
+async def use(peer):
+    check("MTU", await within(peer.request_mtu(247)) >= 185, True)
+    await within(peer.discover_services())
+    services = [service for service in peer.services if service.uuid == SERVICE]
+    check("services FFF0", len(services), 1)
+    await within(services[0].discover_characteristics())
+    check("characteristics", [each.uuid for each in services[0].characteristics], [VALUE])
+    value = services[0].characteristics[0]
+    check("properties", int(value.properties), 0x1A)  # Read, Write, Notify: Core 6.0, Vol 3, Part G, 3.3.1.1.
+    await within(value.discover_descriptors())
+    check("descriptors", [each.type for each in value.descriptors], [UUID.from_16_bits(0x2902)])
+    check("read", bytes(await within(value.read_value())), b"good day")
+    heard = asyncio.Queue()
+    await within(value.subscribe(lambda octets: heard.put_nowait(bytes(octets))))
+    await within(value.write_value(b"hello", with_response=True))
+    check("notified", await within(heard.get()), b"you wrote hello")
+    check("read back", bytes(await within(value.read_value())), b"hello")
+    long = bytes(range(150))
+    await within(value.write_value(long, with_response=True))
+    check("150 octets notified", await within(heard.get()), b"you wrote " + long)
+    check("150 octets read back", bytes(await within(value.read_value())), long)
+    check("error at a handle that is not there", await error_of(peer.read_value(value.handle + 1000)), 0x01)
+    await within(value.unsubscribe())
+
+
+async def error_of(step):
+    """The ATT error code with which a step ends. Core 6.0, Vol 3, Part F, 3.4.1.1: 0x01 is Invalid Handle."""
+    try:
+        await within(step)
+    except ATT_Error as error:
+        return error.error_code
+    return None
 
 
 async def main():
     async with await open_transport(sys.argv[1]) as hci:
         device = Device.with_hci("Bumble", Address("F0:F1:F2:F3:F4:F5"), hci.source, hci.sink)
-        await device.power_on()
-        found = asyncio.get_running_loop().create_future()
-
-        def seen(advertisement):
-            services = []
-            for kind in (AdvertisingData.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS,
-                         AdvertisingData.INCOMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS):
-                services += advertisement.data.get(kind, raw=False) or []
-            if SERVICE in services and not found.done():
-                found.set_result(advertisement)
-
-        device.on("advertisement", seen)
-        await device.start_scanning(filter_duplicates=False)
-        advertisement = await asyncio.wait_for(found, 20)
-        await device.stop_scanning()
-        name = advertisement.data.get(AdvertisingData.COMPLETE_LOCAL_NAME, raw=False)
-        check("advertised name", name, "Smallest")
-        connection = await asyncio.wait_for(device.connect(advertisement.address), 20)
-        peer = Peer(connection)
-        check("MTU", await peer.request_mtu(247), 247)
-        await asyncio.wait_for(peer.discover_services(), 20)
-        services = [service.uuid for service in peer.services]
-        check("service FFF0", SERVICE in services, True)
-        for service in peer.services:
-            await service.discover_characteristics()
-        value = peer.get_characteristics_by_uuid(VALUE)[0]
-        check("properties", int(value.properties), 0x1A)  # Read, Write, Notify: Core, Vol 3, Part G, 3.3.1.1.
-        check("read", bytes(await value.read_value()), b"good day")
-        heard = asyncio.get_running_loop().create_future()
-        await value.discover_descriptors()
-        check("descriptors", [d.type for d in value.descriptors], [UUID.from_16_bits(0x2902)])
-        await value.subscribe(lambda data: heard.done() or heard.set_result(bytes(data)))
-        await value.write_value(b"hello", with_response=True)
-        check("notified", await asyncio.wait_for(heard, 10), b"you wrote hello")
-        check("read back", bytes(await value.read_value()), b"hello")
-        long = bytes(range(200))
-        await value.write_value(long, with_response=True)
-        check("200 octets read back", bytes(await value.read_value()), long)
-        await value.unsubscribe()
-        await connection.disconnect()
-        check("disconnected", True, True)
+        await within(device.power_on())
+        connection = await within(device.connect(await find(device)))
+        gone = asyncio.get_running_loop().create_future()
+        connection.on("disconnection", lambda reason: gone.done() or gone.set_result(reason))
+        await use(Peer(connection))
+        # The peripheral may have left as soon as nobody listened any more.
+        if not gone.done():
+            await asyncio.wait([asyncio.ensure_future(connection.disconnect())], timeout=STEP_LIMIT)
+        await within(gone)
+        check("disconnected", gone.done(), True)
     sys.exit(1 if failures else 0)
 
 

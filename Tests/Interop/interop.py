@@ -1,219 +1,257 @@
 """interop.py BUILD-FOLDER [TEXT]: plays our programs against Bumble hosts on RootCanal controllers, and against ports
 that are no good radio. With TEXT, only the cases whose names hold it. Closes with 'N passed, N failed'.
 
-Runs in a network namespace of its own (see `run`). Every process that it starts, it ends."""
+Every process that it starts, it ends; every wait has a limit."""
 import json
-import os
-import socket
-import subprocess
+import shutil
 import sys
+import tempfile
 import time
 
-from fake_controller import FakeController
+from isolation import enter_private_network, loopback_library
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = sys.argv[1]
-ONLY = sys.argv[2] if len(sys.argv) > 2 else ""
-HCI_PORT = 6402
+# Before any thread is started, and before rootcanal is imported.
+IS_ALONE = enter_private_network()
 
+from fake_controller import FakeController, GarblingRelay
+from harness import Case, Failure, RootCanal, expect, free_ports
 
-class Failure(Exception):
-    pass
-
-
-def expect(condition, text):
-    if not condition:
-        raise Failure(text)
+LOCK = "KL940704079"
 
 
-class Program:
-    """A process whose output can be waited for."""
-
-    def __init__(self, command, **environment):
-        self.name = os.path.basename(command[0])
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            env={**os.environ, "SWIFT_BACKTRACE": "enable=no", **environment})
-        os.set_blocking(self.process.stdout.fileno(), False)
-        self.output = ""
-
-    def read(self):
-        while chunk := self.process.stdout.read():
-            self.output += chunk
-
-    def wait_for(self, text, seconds):
-        end = time.monotonic() + seconds
-        while text not in self.output:
-            self.read()
-            expect(self.process.poll() is None or text in self.output,
-                   f"{self.name} ended before it said {text!r}:\n{self.output}")
-            expect(time.monotonic() < end, f"{self.name} did not say {text!r} within {seconds} s:\n{self.output}")
-            time.sleep(0.02)
-
-    def finish(self, seconds):
-        end = time.monotonic() + seconds
-        while self.process.poll() is None:
-            self.read()
-            expect(time.monotonic() < end, f"{self.name} did not end within {seconds} s:\n{self.output}")
-            time.sleep(0.02)
-        self.read()
-        return self.process.returncode
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(5)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+# --- The peers by themselves: if this fails, the rest says nothing about us
 
 
-class Case:
-    """One case's processes, ended with it."""
-
-    def __init__(self):
-        self.programs = []
-
-    def start(self, command, **environment):
-        program = Program(command, **environment)
-        self.programs.append(program)
-        return program
-
-    def peer(self, script):
-        return self.start([sys.executable, "-u", os.path.join(HERE, script), f"tcp-client:127.0.0.1:{HCI_PORT}"])
-
-    def ours(self, product, *arguments, radio=f"tcp:127.0.0.1:{HCI_PORT}"):
-        return self.start([os.path.join(BUILD, product), *arguments], BLE_RADIO=radio)
-
-    def rootcanal(self):
-        program = self.start(
-            [sys.executable, "-u", "-m", "rootcanal", "-hci_port", str(HCI_PORT), "-test_port", "6401",
-             "-link_port", "6403", "-link_ble_port", "6404"])
-        end = time.monotonic() + 20
-        while True:
-            try:
-                # No HCI port: each connection there makes a controller.
-                socket.create_connection(("127.0.0.1", 6401), 1).close()
-                return program
-            except OSError:
-                expect(program.process.poll() is None, f"RootCanal ended:\n{program.output}")
-                expect(time.monotonic() < end, "RootCanal did not open its ports within 20 s")
-                time.sleep(0.1)
-
-    def close(self):
-        for program in reversed(self.programs):
-            program.end()
+def peers_understand_each_other(case):
+    air = RootCanal(case)
+    peripheral = case.peer("bumble_smallest.py", air.for_bumble)
+    peripheral.wait_for("READY", 30)
+    central = case.peer("bumble_central.py", air.for_bumble)
+    expect(central.finish(90) == 0, f"Bumble's central does not like Bumble's peripheral.\n{central.shown()}")
+    peripheral.wait_for("WRITTEN hello", 5)
 
 
-# --- Other people's peripherals and centrals
+# --- Our programs and other people's hosts, on other people's controllers
 
 
-def central_example_uses_a_lock_on_bumble(case):
-    case.rootcanal()
-    lock = case.peer("bumble_lock.py")
+def json_lines(program):
+    lines = [line for line in program.output.splitlines() if line.strip()]
+    expect(lines, f"There is no line of JSON.\n{program.shown()}")
+    try:
+        return [json.loads(line) for line in lines]
+    except ValueError as error:
+        raise Failure(f"A line is not JSON: {error}\n{program.shown()}") from error
+
+
+def opened_and_closed(lock):
+    lock.wait_for("INSTRUCTION unlock\n", 5)
+    lock.wait_for("INSTRUCTION lock\n", 5)
+
+
+def our_central_uses_a_lock_on_bumble(case):
+    air = RootCanal(case)
+    lock = case.peer("bumble_lock.py", air.for_bumble)
     lock.wait_for("READY", 30)
-    ours = case.ours("ble", "demo", "lock", "--json", "--radio", f"tcp:127.0.0.1:{HCI_PORT}")
-    status = ours.finish(120)
-    lock.read()
-    expect(status == 0, f"exit status {status}:\n{ours.output}")
-    for instruction in ("unlock", "lock"):
-        expect(f"INSTRUCTION {instruction}\n" in lock.output, f"the lock did not get {instruction!r}:\n{lock.output}")
-    for line in ours.output.splitlines():
-        json.loads(line)
+    ours = case.ours("ble", "demo", "lock", "--json", "--radio", air.for_us)
+    expect(ours.finish(150) == 0, f"The demo failed.\n{ours.shown()}\n{lock.shown()}")
+    opened_and_closed(lock)
+    json_lines(ours)
 
 
-def bumble_central_uses_the_smallest_peripheral(case):
-    case.rootcanal()
-    ours = case.ours("smallest-peripheral")
-    ours.wait_for("on the air", 30)
-    central = case.peer("bumble_central.py")
-    status = central.finish(90)
-    expect(status == 0, f"the central's exit status is {status}:\n{central.output}\n{ours.output}")
-    ours.wait_for('written: "hello"', 5)
-
-
-def scan_lists_a_lock_on_bumble(case):
-    case.rootcanal()
-    case.peer("bumble_lock.py").wait_for("READY", 30)
-    ours = case.ours("ble", "scan", "--json", "--seconds", "4", "--radio", f"tcp:127.0.0.1:{HCI_PORT}")
-    expect(ours.finish(60) == 0, ours.output)
-    names = [json.loads(line).get("name") for line in ours.output.splitlines() if line.startswith("{")]
-    expect("KL940704079" in names, f"no lock among {names}:\n{ours.output}")
-
-
-def peer_vanishes_in_mid_procedure(case):
-    case.rootcanal()
-    lock = case.peer("bumble_lock.py")
+def our_central_comes_back_to_a_lock_that_dropped_the_link(case):
+    air = RootCanal(case)
+    lock = case.peer("bumble_lock.py", air.for_bumble, "--drop", "8")
     lock.wait_for("READY", 30)
-    ours = case.ours("ble", "demo", "lock", "--radio", f"tcp:127.0.0.1:{HCI_PORT}")
+    ours = case.ours("smart-lock", LOCK, radio=air.for_us)
+    expect(ours.finish(150) == 0, f"The program failed.\n{ours.shown()}\n{lock.shown()}")
+    # CBError 7 is "peripheral disconnected".
+    expect("CBErrorDomain 7" in ours.output, f"The lost link is not reported as CBError 7.\n{ours.shown()}")
+    lock.wait_for("CONNECTED 2", 1)
+    after = ours.output.split("connected again", 1)[-1]
+    expect("battery " in after, f"The subscription was not restored.\n{ours.shown()}")
+
+
+def our_central_meets_a_lock_that_vanishes_for_good(case):
+    air = RootCanal(case)
+    lock = case.peer("bumble_lock.py", air.for_bumble)
+    lock.wait_for("READY", 30)
+    ours = case.ours("smart-lock", LOCK, radio=air.for_us)
     lock.wait_for("CONNECTED", 60)
     lock.process.kill()
+    expect(ours.finish(150) == 1, f"The exit status is not 1 although the lock is gone.\n{ours.shown()}")
+    expect("CBErrorDomain" in ours.output, f"No callback told of the lost link.\n{ours.shown()}")
+
+
+def our_smallest_central_uses_bumbles_peripheral(case):
+    air = RootCanal(case)
+    peripheral = case.peer("bumble_smallest.py", air.for_bumble)
+    peripheral.wait_for("READY", 30)
+    ours = case.ours("smallest-central", radio=air.for_us)
+    expect(ours.finish(60) == 0, f"The program failed.\n{ours.shown()}\n{peripheral.shown()}")
+    peripheral.wait_for("WRITTEN hello", 5)
+
+
+def bumbles_central_uses_our_smallest_peripheral(case):
+    air = RootCanal(case)
+    ours = case.ours("smallest-peripheral", radio=air.for_us)
+    ours.wait_for("on the air", 30)
+    central = case.peer("bumble_central.py", air.for_bumble)
+    expect(central.finish(120) == 0, f"The central failed.\n{central.shown()}\n{ours.shown()}")
+    ours.wait_for('written: "hello"', 5)
+    expect(ours.finish(30) == 0, f"The peripheral failed.\n{ours.shown()}")
+
+
+def our_two_programs_meet_on_foreign_controllers(case):
+    air = RootCanal(case)
+    peripheral = case.ours("smallest-peripheral", radio=air.for_us)
+    peripheral.wait_for("on the air", 30)
+    central = case.ours("smallest-central", radio=air.for_us)
+    expect(central.finish(60) == 0, f"The central failed.\n{central.shown()}\n{peripheral.shown()}")
+    expect(peripheral.finish(60) == 0, f"The peripheral failed.\n{peripheral.shown()}")
+
+
+def our_search_finds_the_lock_by_its_system_id(case):
+    air = RootCanal(case)
+    lock = case.peer("bumble_lock.py", air.for_bumble)
+    lock.wait_for("READY", 30)
+    ours = case.ours("which-lock", "F0:F1:F2:94:07:04", radio=air.for_us)
+    expect(ours.finish(60) == 0, f"The program failed.\n{ours.shown()}\n{lock.shown()}")
+
+
+def our_scan_lists_the_lock(case):
+    air = RootCanal(case)
+    case.peer("bumble_lock.py", air.for_bumble).wait_for("READY", 30)
+    ours = case.ours("ble", "scan", "--json", "--seconds", "4", "--radio", air.for_us)
+    expect(ours.finish(60) == 0, f"The scan failed.\n{ours.shown()}")
+    names = [line.get("name") for line in json_lines(ours)]
+    expect(LOCK in names, f"There is no lock among {names}.\n{ours.shown()}")
+
+
+def controller_goes_while_we_use_it(case):
+    air = RootCanal(case)
+    lock = case.peer("bumble_lock.py", air.for_bumble)
+    lock.wait_for("READY", 30)
+    ours = case.ours("ble", "demo", "lock", "--radio", air.for_us)
+    lock.wait_for("CONNECTED", 60)
+    air.program.process.kill()
     status = ours.finish(150)
-    expect(status == 1, f"exit status {status} although the lock is gone:\n{ours.output}")
+    expect(status in (1, 3), f"The exit status is {status} although the radio is gone.\n{ours.shown()}")
+
+
+def garbage_between_packets(case):
+    air = RootCanal(case)
+    # The set-up's answers come through; what follows does not.
+    relay = GarblingRelay(air.port, after=2000)
+    try:
+        case.peer("bumble_lock.py", air.for_bumble).wait_for("READY", 30)
+        ours = case.ours("ble", "demo", "lock", "--radio", f"tcp:127.0.0.1:{relay.port}")
+        status = ours.finish(150)
+        expect(status in (1, 3), f"The exit status is {status} although the radio is garbled.\n{ours.shown()}")
+        expect("Fatal error" not in ours.output, f"It trapped.\n{ours.shown()}")
+    finally:
+        relay.close()
 
 
 # --- Ports that are no good radio
 
 
 def radio_fails(case, radio, *words):
-    ours = case.ours("ble", "scan", "--seconds", "2", "--radio", radio)
-    status = ours.finish(60)
-    expect(status == 3, f"exit status {status}, not 3:\n{ours.output}")
-    expect("Fatal error" not in ours.output, ours.output)
-    for word in words:
-        expect(word.lower() in ours.output.lower(), f"the message has no {word!r}:\n{ours.output}")
+    for arguments in (("scan", "--seconds", "2"), ("demo", "lock", "--seconds", "20")):
+        ours = case.ours("ble", *arguments, "--radio", radio)
+        status = ours.finish(60)
+        expect(status == 3, f"The exit status is {status}, not 3.\n{ours.shown()}")
+        for word in words:
+            expect(word.lower() in ours.output.lower(), f"The message does not say {word!r}.\n{ours.shown()}")
 
 
 def unreachable_port(case):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
+    port = free_ports(1)[0]
     radio_fails(case, f"tcp:127.0.0.1:{port}", str(port))
+
+
+def no_such_host(case):
+    radio_fails(case, "tcp:no-such-host.invalid:6402", "no-such-host.invalid")
 
 
 def fake(mode, *words):
     def play(case):
-        controller = FakeController(mode)
+        for_each_program = []
         try:
-            radio_fails(case, f"tcp:127.0.0.1:{controller.port}", *words)
+            for arguments in (("scan", "--seconds", "2"), ("demo", "lock", "--seconds", "20")):
+                controller = FakeController(mode)
+                for_each_program.append(controller)
+                ours = case.ours("ble", *arguments, "--radio", f"tcp:127.0.0.1:{controller.port}")
+                status = ours.finish(60)
+                expect(status == 3, f"The exit status is {status}, not 3.\n{ours.shown()}")
+                for word in words:
+                    expect(word.lower() in ours.output.lower(), f"It does not say {word!r}.\n{ours.shown()}")
         finally:
-            controller.close()
+            for controller in for_each_program:
+                controller.close()
     play.__name__ = f"controller: {mode}"
     return play
 
 
 CASES = [
-    central_example_uses_a_lock_on_bumble,
-    bumble_central_uses_the_smallest_peripheral,
-    scan_lists_a_lock_on_bumble,
-    peer_vanishes_in_mid_procedure,
+    peers_understand_each_other,
+    our_scan_lists_the_lock,
+    our_smallest_central_uses_bumbles_peripheral,
+    bumbles_central_uses_our_smallest_peripheral,
+    our_two_programs_meet_on_foreign_controllers,
+    our_search_finds_the_lock_by_its_system_id,
+    our_central_uses_a_lock_on_bumble,
+    our_central_comes_back_to_a_lock_that_dropped_the_link,
+    our_central_meets_a_lock_that_vanishes_for_good,
+    controller_goes_while_we_use_it,
+    garbage_between_packets,
     unreachable_port,
+    no_such_host,
     fake("http", "H4"),
     fake("no LE", "Low Energy"),
     fake("garbage", "H4"),
     fake("silent", "answer"),
     fake("hangs after reset", "answer"),
+    fake("closes at once"),
 ]
 
 
+def run(play, build, preload):
+    """None if it passed, else why it failed."""
+    case = Case(build, preload)
+    try:
+        play(case)
+        return None
+    except (Failure, OSError) as problem:
+        return str(problem)
+    finally:
+        case.close()
+
+
 def main():
+    build = sys.argv[1]
+    only = sys.argv[2] if len(sys.argv) > 2 else ""
+    folder = tempfile.mkdtemp()
     passed = failed = 0
-    for play in CASES:
-        name = play.__name__.replace("_", " ")
-        if ONLY not in name:
-            continue
-        case = Case()
-        try:
-            play(case)
-            passed += 1
-            print("ok  ", name, flush=True)
-        except (Failure, OSError, ValueError) as problem:
+    try:
+        preload = None if IS_ALONE else loopback_library(folder)
+        if not IS_ALONE and preload is None:
+            print("RootCanal listens on all addresses: allow network namespaces, or install gcc, to keep it private.")
             failed += 1
-            print("FAIL", name, "\n", problem, flush=True)
-        finally:
-            case.close()
+        for play in CASES:
+            name = play.__name__.replace("_", " ")
+            if failed and preload is None and not IS_ALONE or only not in name:
+                continue
+            begin = time.monotonic()
+            problem = run(play, build, preload)
+            passed += problem is None
+            failed += problem is not None
+            print("ok  " if problem is None else "FAIL", f"{time.monotonic() - begin:5.1f} s ", name, flush=True)
+            if problem is not None:
+                print(problem, flush=True)
+    finally:
+        shutil.rmtree(folder)
     print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    sys.exit(1 if failed or not passed else 0)
 
 
 main()

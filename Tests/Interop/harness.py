@@ -1,0 +1,161 @@
+"""Starts programs, waits for what they say, and ends them. Nothing here waits without a limit."""
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import rootcanal.binaries
+
+from isolation import end_with_parent
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LONGEST_OUTPUT = 6000  # Characters of a program's output in a failure's text.
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def free_ports(count):
+    """Ports of the loopback that nobody listens on now."""
+    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [server.getsockname()[1] for server in servers]
+    for server in servers:
+        server.close()
+    return ports
+
+
+class Program:
+    """A process whose output, standard error included, can be waited for."""
+
+    def __init__(self, name, command, environment=None):
+        self.name = name
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "SWIFT_BACKTRACE": "enable=no", **(environment or {})}, preexec_fn=end_with_parent)
+        self.descriptor = self.process.stdout.fileno()
+        os.set_blocking(self.descriptor, False)
+        self.output = ""
+
+    def read(self, seconds=0.0):
+        """Takes what the program has said, and waits for a word if it has said nothing new."""
+        select.select([self.descriptor], [], [], seconds)
+        try:
+            while chunk := os.read(self.descriptor, 65536):
+                self.output += chunk.decode("utf-8", "replace")
+        except BlockingIOError:
+            return
+        # Its output has ended: only the process itself is to be waited for.
+        time.sleep(min(seconds, 0.02))
+
+    def shown(self):
+        text = self.output[-LONGEST_OUTPUT:].rstrip()
+        return f"--- {self.name} (exit status {self.process.poll()})\n{text or '(nothing)'}"
+
+    def wait_for(self, text, seconds, times=1):
+        end = time.monotonic() + seconds
+        while self.output.count(text) < times:
+            has_ended = self.process.poll() is not None
+            self.read(0.1)
+            if self.output.count(text) >= times:
+                break
+            expect(not has_ended, f"{self.name} ended before it said {text!r}.\n{self.shown()}")
+            expect(time.monotonic() < end, f"{self.name} did not say {text!r} within {seconds} s.\n{self.shown()}")
+
+    def finish(self, seconds):
+        """Waits for its end. The exit status; negative is the signal that ended it."""
+        end = time.monotonic() + seconds
+        while self.process.poll() is None:
+            self.read(0.1)
+            expect(time.monotonic() < end, f"{self.name} did not end within {seconds} s.\n{self.shown()}")
+        self.read()
+        return self.process.returncode
+
+    def stop(self, with_signal=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(with_signal)
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.read()
+        self.process.stdout.close()
+
+
+class RootCanal:
+    """One RootCanal process: an air, and a controller for each connection to its port."""
+
+    def __init__(self, case):
+        self.port, test, link, link_le = free_ports(4)
+        binary = rootcanal.binaries.get_package_binary_resource_path("rootcanal")
+        environment = {"LD_PRELOAD": case.preload} if case.preload else {}
+        self.program = case.start(
+            "RootCanal",
+            [str(binary), "-hci_port", str(self.port), "-test_port", str(test), "-link_port", str(link),
+             "-link_ble_port", str(link_le)], environment)
+        # Not the HCI port is asked whether it is open: each connection there makes a controller.
+        end = time.monotonic() + 20
+        while not self.quicken(test):
+            self.program.read(0.05)
+            expect(self.program.process.poll() is None, f"RootCanal did not start.\n{self.program.shown()}")
+            expect(time.monotonic() < end, f"RootCanal opened no port.\n{self.program.shown()}")
+
+    @staticmethod
+    def quicken(port):
+        """Sets 1 ms instead of 5 ms from one tick to the next. False if RootCanal does not answer yet.
+
+        The test port's own protocol: length and command, number of arguments, length and argument; the answer is a
+        text after its length."""
+        command, argument = b"set_timer_period", b"1"
+        try:
+            with socket.create_connection(("127.0.0.1", port), 1) as channel:
+                channel.sendall(bytes([len(command)]) + command + b"\x01" + bytes([len(argument)]) + argument)
+                channel.settimeout(2)
+                return len(channel.recv(256)) >= 4
+        except OSError:
+            return False
+
+    @property
+    def for_bumble(self):
+        return f"tcp-client:127.0.0.1:{self.port}"
+
+    @property
+    def for_us(self):
+        return f"tcp:127.0.0.1:{self.port}"
+
+
+class Case:
+    """One case and its processes, which end with it."""
+
+    def __init__(self, build, preload=None):
+        self.build = build
+        self.preload = preload
+        self.programs = []
+
+    def start(self, name, command, environment=None):
+        program = Program(name, command, environment)
+        self.programs.append(program)
+        return program
+
+    def peer(self, script, *arguments):
+        """One of the Python scripts beside this file."""
+        return self.start(script, [sys.executable, "-u", os.path.join(HERE, script), *arguments])
+
+    def ours(self, product, *arguments, radio=None):
+        """A product of the package. `radio` goes into the environment."""
+        environment = {} if radio is None else {"BLE_RADIO": radio}
+        return self.start(
+            " ".join([product, *arguments]), [os.path.join(self.build, product), *arguments], environment)
+
+    def close(self):
+        for program in reversed(self.programs):
+            program.stop()
