@@ -59,7 +59,7 @@ let package = Package(
         .target(
             name: "BluetoothSimulation",
             dependencies: [
-                "CoreBluetooth", "Backends", "Simulation", "HostInterface", "BluetoothTypes", "EventLoop",
+                "CoreBluetooth", "Backends", "Simulation", "Host", "HostInterface", "BluetoothTypes", "EventLoop",
             ]),
         // Layer 8: executables.
         .executableTarget(

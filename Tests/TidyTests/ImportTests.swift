@@ -19,7 +19,7 @@ struct ImportTests {
             "LocalSession": layer0.union(["Host", "HostInterface"]),
             "Backends": layer0.union(["Simulation", "LocalSession", "HCITransport", "Host", "HostInterface"]),
             "CoreBluetooth": layer0.union(["Backends", "HostInterface"]),
-            "BluetoothSimulation": layer0.union(["CoreBluetooth", "Backends", "Simulation", "HostInterface"]),
+            "BluetoothSimulation": layer0.union(["CoreBluetooth", "Backends", "Simulation", "Host", "HostInterface"]),
         ]
     }()
 

@@ -1,0 +1,73 @@
+import Backends
+import BluetoothTypes
+import CoreBluetooth
+import EventLoop
+import Host
+import HostInterface
+import Simulation
+
+/// A device of a ``BluetoothWorld``: a phone, a lock, whatever its programs make of it.
+public final class SimulatedDevice {
+    public let name: String
+    /// `AA:BB:CC:DD:EE:FF`.
+    public let address: String
+    private let hosted: HostedDevice
+    private let radio: SimulatedRadio
+
+    init(
+        _ name: String, address: DeviceAddress, at position: BluetoothWorld.Position, mtu: UInt16,
+        in world: BluetoothWorld, reports: ReportList
+    ) {
+        self.name = name
+        self.address = address.description
+        var configuration = HostConfiguration()
+        configuration.deviceName = name
+        configuration.preferredMTU = mtu
+        hosted = HostedDevice(
+            in: world.world, name: name, address: address, position: Simulation.Position(position),
+            host: configuration)
+        radio = SimulatedRadio(device: hosted, runsOnTheWorldsLoop: true) { [world = world.world] text in
+            reports.append(BluetoothWorld.Report(time: world.now.sinceStart, device: name, text: text))
+        }
+    }
+
+    /// Runs a piece of a program on this device: managers made in it, or in callbacks of such managers, use this
+    /// device's radio.
+    public func run<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try SessionProvider.with(radio, body)
+    }
+
+    /// Where it is.
+    public var position: BluetoothWorld.Position {
+        get {
+            let place = hosted.device.position
+            return BluetoothWorld.Position(x: place.x, y: place.y, z: place.z)
+        }
+        set { hosted.device.move(to: Simulation.Position(newValue)) }
+    }
+
+    /// Switches Bluetooth on or off, as a person does in the settings.
+    public func setBluetooth(on isOn: Bool) { hosted.setPowered(isOn) }
+
+    /// Takes from the programs on this device the permission to use Bluetooth.
+    ///
+    /// - Parameter reason: a sentence that the log tells.
+    public func denyBluetooth(reason: String) { hosted.forbid(.unauthorized(reason: reason)) }
+
+    /// Makes the device one whose radio knows no Bluetooth Low Energy.
+    ///
+    /// - Parameter reason: a sentence that the log tells.
+    public func makeUnsupported(reason: String) { hosted.forbid(.unsupported(reason: reason)) }
+
+    /// Silences the device in the middle of a bit. Its programs are dead; so is what its radio knew.
+    public func removeBattery() { hosted.device.removeFromAir() }
+
+    /// Gives it power again. Programs must be started anew by ``run(_:)``.
+    public func insertBattery() { hosted.device.returnToAir() }
+}
+
+extension Simulation.Position {
+    fileprivate init(_ position: BluetoothWorld.Position) {
+        self.init(x: position.x, y: position.y, z: position.z)
+    }
+}
