@@ -145,16 +145,6 @@ struct RadioConnectionTests {
         scene.waitForLog("didUpdateNotificationState FFF1 true")
     }
 
-    @Test("B-D6: the lock switches its radio off; CBError 7")
-    func peerDisconnects() throws {
-        let scene = LockWorld()
-        try scene.connect()
-        _ = scene.app.take()
-        scene.lock.setBluetooth(on: false)
-        #expect(scene.wait { $0.app.log.contains { $0.hasPrefix("didDisconnect") } })
-        #expect(["didDisconnect disconnected CBError 7"] == scene.app.log.filter { $0.hasPrefix("didDisconnect") })
-    }
-
     @Test("B-D10: auto-reconnect")
     func autoReconnect() throws {
         let scene = LockWorld()
