@@ -27,7 +27,7 @@ public final class SimulatedDevice {
             in: world.world, name: name, address: address, position: Simulation.Position(position),
             host: configuration)
         radio = SimulatedRadio(device: hosted, runsOnTheWorldsLoop: true) { [world = world.world] text in
-            reports.append(BluetoothWorld.Report(time: world.now.sinceStart, device: name, text: text))
+            reports.append(BluetoothWorld.Report(time: world.timeForAnyThread.sinceStart, device: name, text: text))
         }
     }
 
