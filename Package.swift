@@ -62,12 +62,13 @@ let package = Package(
                 "CoreBluetooth", "Backends", "Simulation", "Host", "HostInterface", "BluetoothTypes", "EventLoop",
             ]),
         // Layer 8: executables.
-        .executableTarget(
-            name: "ble",
+        .target(
+            name: "BluetoothTool",
             dependencies: [
-                "CoreBluetooth", "BluetoothSimulation", "Backends", "Simulation", "HostInterface", "BluetoothTypes",
-                "EventLoop",
+                "SmartLock", "TwoRoles", "Smallest", "WhichLock", "CoreBluetooth", "BluetoothSimulation", "Backends",
+                "Simulation", "LocalSession", "HCITransport", "Host", "HostInterface", "BluetoothTypes", "EventLoop",
             ]),
+        .executableTarget(name: "ble", dependencies: ["BluetoothTool"]),
         .target(
             name: "ConformanceKit", dependencies: ["GATT", "ATT", "GAP", "BluetoothTypes", "EventLoop"]),
         .executableTarget(name: "conformance", dependencies: ["ConformanceKit"]),
@@ -77,6 +78,21 @@ let package = Package(
                 "Backends", "Simulation", "LocalSession", "Host", "HCITransport", "HostInterface", "GAP", "HCI",
                 "BluetoothTypes", "ByteCodec", "EventLoop",
             ]),
+        // The tutorials: ordinary users' programs, with ordinary settings.
+        .target(name: "SmartLock", dependencies: ["CoreBluetooth"], path: "Examples/SmartLock"),
+        .target(name: "TwoRoles", dependencies: ["CoreBluetooth"], path: "Examples/TwoRoles"),
+        .target(name: "Smallest", dependencies: ["CoreBluetooth"], path: "Examples/Smallest"),
+        .target(name: "WhichLock", dependencies: ["CoreBluetooth"], path: "Examples/WhichLock"),
+        .executableTarget(name: "smart-lock", dependencies: ["SmartLock"], path: "Examples/Programs/smart-lock"),
+        .executableTarget(
+            name: "two-roles-central", dependencies: ["TwoRoles"], path: "Examples/Programs/two-roles-central"),
+        .executableTarget(
+            name: "two-roles-peripheral", dependencies: ["TwoRoles"], path: "Examples/Programs/two-roles-peripheral"),
+        .executableTarget(
+            name: "smallest-central", dependencies: ["Smallest"], path: "Examples/Programs/smallest-central"),
+        .executableTarget(
+            name: "smallest-peripheral", dependencies: ["Smallest"], path: "Examples/Programs/smallest-peripheral"),
+        .executableTarget(name: "which-lock", dependencies: ["WhichLock"], path: "Examples/Programs/which-lock"),
         // Tests.
         .target(name: "ProtocolTestKit", dependencies: ["ByteCodec", "EventLoop"]),
         .testTarget(name: "ByteCodecTests", dependencies: ["ByteCodec", "ProtocolTestKit"]),
@@ -121,13 +137,20 @@ let package = Package(
         .testTarget(
             name: "CoreBluetoothTests",
             dependencies: ["CoreBluetooth", "BluetoothSimulation", "Backends", "BluetoothTypes", "HostInterface"]),
+        .testTarget(name: "DemoTests", dependencies: ["BluetoothTool", "TwoRoles", "WhichLock"]),
         .testTarget(name: "TidyTests"),
     ],
     swiftLanguageModes: [.v6]
 )
 
-// The compiler's strictest setting, for every Swift target.
-for target in package.targets where target.type != .system && target.name != "CCoreBluetooth" {
+// The examples are written as the texts write them, in Swift 5.
+for target in package.targets where target.path?.hasPrefix("Examples/") == true {
+    target.swiftSettings = [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]
+}
+
+// The compiler's strictest setting, for every other Swift target.
+for target in package.targets
+where target.swiftSettings == nil && target.type != .system && target.name != "CCoreBluetooth" {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -1,0 +1,11 @@
+// Walks through the peripheral's fourteen steps, for one central.
+
+import Foundation
+import TwoRoles
+
+let role = PeripheralRole(name: CommandLine.arguments.dropFirst().first ?? "Two Roles") { role in
+    print("\(role.steps.count) of \(PeripheralStep.allCases.count) steps")
+    exit(role.failures.isEmpty ? 0 : 1)
+}
+role.start()
+dispatchMain()

@@ -1,0 +1,54 @@
+extension CommandSyntax {
+    static let radioOption = OptionSyntax(name: "--radio", value: "ADDRESS", help: "which radio; see RADIO below")
+
+    package static let demo = CommandSyntax(
+        name: "demo", summary: "play the tutorials, and check that they keep their promises",
+        operands: "[NAME]", operandCount: 0...1,
+        discussion: """
+            Runs the example programs of Examples/, unchanged, in a simulated world: a phone and the devices that the
+            program is about, on one radio. Prints what happens on the air and what the programs say, with the
+            simulated time, then a checklist of what the tutorial promises. Without NAME all demos are played.
+            """,
+        options: [
+            OptionSyntax(name: "--list", value: nil, help: "list the demos"),
+            OptionSyntax(
+                name: "--seed", value: "N",
+                help: "the seed of all chance, 0...4294967295 (0 if left out);\nthe same seed gives the same output"),
+            OptionSyntax(name: "--json", value: nil, help: "one object a line instead of text"),
+            OptionSyntax(
+                name: "--radio", value: "ADDRESS",
+                help: "play the same programs on another radio, in real time,\nagainst whatever is there"),
+            OptionSyntax(
+                name: "--seconds", value: "N", help: "with --radio: how long one program may take (120 if left out)"),
+        ],
+        examples: [
+            ("ble demo", "plays everything"),
+            ("ble demo lock --seed 7", "the smart lock, with another course of chance"),
+            ("ble demo lock --radio tcp:localhost:6402", "opens a lock that is on the air of that controller"),
+        ])
+
+    package static let scan = CommandSyntax(
+        name: "scan", summary: "show what is on the air",
+        discussion: """
+            Lists the devices that advertise: name, identifier, signal strength in dBm, services, and the
+            manufacturer's data. On a terminal the list is kept up to date in place. The identifier is this machine's
+            own name for the device, as on Apple's systems, not its address.
+            """,
+        options: [
+            radioOption,
+            OptionSyntax(name: "--seconds", value: "N", help: "how long to look, 1...86400 (10 if left out)"),
+            OptionSyntax(name: "--service", value: "UUID", help: "only devices that advertise this service"),
+            OptionSyntax(name: "--duplicates", value: nil, help: "report every packet, not each device once"),
+            OptionSyntax(name: "--json", value: nil, help: "one object for each report, one a line"),
+        ],
+        examples: [
+            ("ble scan --radio simulated", "a small world with a few devices"),
+            ("ble scan --service 180D --seconds 5", "heart-rate sensors nearby"),
+            ("ble scan --json --duplicates", "a stream for a script"),
+        ])
+
+    package static let help = CommandSyntax(
+        name: "help", summary: "explain the tool, or one command", operands: "[COMMAND]", operandCount: 0...1)
+
+    package static let all = [demo, scan, help]
+}

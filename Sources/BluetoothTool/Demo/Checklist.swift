@@ -1,0 +1,28 @@
+/// Something that a row of the tutorials promises, and whether it happened.
+package struct Check: Equatable, Sendable {
+    /// The row: `A1`.
+    package var row: String
+    package var promise: String
+    package var isKept: Bool
+    /// What was seen: the evidence, or what came instead.
+    package var observed: String
+
+    package init(_ row: String, _ promise: String, _ isKept: Bool, _ observed: String) {
+        self.row = row
+        self.promise = promise
+        self.isKept = isKept
+        self.observed = observed
+    }
+
+    package func line(on terminal: Terminal) -> String {
+        let mark = isKept ? terminal.styled("\u{2713}", .green) : terminal.styled("\u{2717} NOT KEPT", .red)
+        return "  \(HelpText.padded(row, 3)) \(mark)  \(promise): " + terminal.styled(observed, .dim)
+    }
+
+    package func json(demo: String) -> String {
+        JSONLine([
+            "demo": .text(demo), "row": .text(row), "promise": .text(promise), "kept": .truth(isKept),
+            "observed": .text(observed),
+        ]).text
+    }
+}

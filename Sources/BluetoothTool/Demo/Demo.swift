@@ -1,0 +1,20 @@
+/// A demo: which rows of the tutorials it plays, and how.
+package struct Demo: Sendable {
+    package var name: String
+    package var title: String
+    package var rows: String
+    /// Plays it, and tells what became of each promise.
+    package var play: @Sendable (any Stage) -> [Check]
+
+    package static let all = [
+        Demo(
+            name: "lock", title: "The smart lock", rows: "A1-A8", play: { LockDemo(stage: $0).play() }),
+        Demo(
+            name: "roles", title: "The two roles, step by step", rows: "B1-B5", play: { RolesDemo(stage: $0).play() }),
+        Demo(
+            name: "smallest", title: "The smallest central and the smallest peripheral", rows: "C1, C2, C5, C9",
+            play: { SmallestDemo(stage: $0).play() }),
+        Demo(
+            name: "which", title: "Which of the many locks?", rows: "D1-D3", play: { WhichDemo(stage: $0).play() }),
+    ]
+}

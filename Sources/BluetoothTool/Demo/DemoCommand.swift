@@ -1,0 +1,106 @@
+import Backends
+
+/// `ble demo`: plays demos, prints what happens, and judges.
+struct DemoCommand {
+    private let tool: Tool
+    private let demos: [Demo]
+    private let listsOnly: Bool
+    private let isJSON: Bool
+    private let seed: UInt64
+    private let radio: (any SessionFactory)?
+    private let limit: Duration
+
+    init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
+        self.tool = tool
+        listsOnly = arguments.has("--list")
+        isJSON = arguments.has("--json")
+        seed = try arguments.number("--seed", in: 0...0xFFFF_FFFF) ?? 0
+        limit = .seconds(try arguments.number("--seconds", in: 1...3600) ?? 120)
+        radio = try arguments.values["--radio"].map(RadioChoice.init)?.factory
+        demos = try Self.chosen(arguments.operands.first)
+    }
+
+    private static func chosen(_ name: String?) throws(UsageError) -> [Demo] {
+        guard let name else { return Demo.all }
+        if let demo = Demo.all.first(where: { $0.name == name }) { return [demo] }
+        let names = Demo.all.map(\.name)
+        let suggestion = Spelling.nearest(to: name, among: names).map { "did you mean \($0)?" }
+        throw UsageError(
+            "there is no demo \(name); " + (suggestion ?? "the demos are \(names.joined(separator: ", "))"))
+    }
+
+    func run() -> ExitStatus {
+        guard !listsOnly else { return list() }
+        var total = 0
+        var broken = 0
+        for demo in demos {
+            guard let checks = play(demo) else { return .noRadio }
+            total += checks.count
+            broken += checks.count { !$0.isKept }
+        }
+        guard !isJSON else { return broken == 0 ? .success : .failure }
+        let verdict = broken == 0 ? "All \(total) promises were kept." : "\(broken) of \(total) promises were not kept."
+        tool.print(tool.terminal.styled(verdict, broken == 0 ? .green : .red))
+        return broken == 0 ? .success : .failure
+    }
+
+    private func list() -> ExitStatus {
+        let width = Demo.all.map(\.name.count).max() ?? 0
+        for demo in Demo.all {
+            tool.print(
+                isJSON
+                    ? JSONLine(["name": .text(demo.name), "title": .text(demo.title), "rows": .text(demo.rows)]).text
+                    : HelpText.padded(demo.name, width) + "  " + demo.title + " (" + demo.rows + ")")
+        }
+        return .success
+    }
+
+    /// Plays one demo; `nil` if there was no radio to play it on.
+    private func play(_ demo: Demo) -> [Check]? {
+        if !isJSON { tool.print(tool.terminal.styled("\(demo.title) (\(demo.rows))", .bold) + "\n") }
+        let printer = TimelinePrinter(tool: tool, demo: demo.name, isJSON: isJSON)
+        let timeline = Timeline(onEntry: printer.print)
+        let checks: [Check]
+        if let radio {
+            let stage = RealStage(radio: radio, timeline: timeline, limit: limit)
+            checks = demo.play(stage)
+            printer.finish()
+            guard stage.wasPoweredOn else {
+                tool.printError("ble: the radio was never on, so nothing could be played.")
+                return nil
+            }
+        } else {
+            checks = demo.play(SimulatedStage(seed: seed, timeline: timeline))
+            printer.finish()
+        }
+        for check in checks { tool.print(isJSON ? check.json(demo: demo.name) : check.line(on: tool.terminal)) }
+        if !isJSON { tool.print("") }
+        return checks
+    }
+}
+
+/// Prints a timeline while it grows.
+private final class TimelinePrinter {
+    private let tool: Tool
+    private let demo: String
+    private let isJSON: Bool
+    private var text: TimelineText
+
+    init(tool: Tool, demo: String, isJSON: Bool) {
+        self.tool = tool
+        self.demo = demo
+        self.isJSON = isJSON
+        text = TimelineText(terminal: tool.terminal)
+    }
+
+    func print(_ entry: TimelineEntry) {
+        if isJSON { return tool.print(entry.json(demo: demo)) }
+        for line in text.lines(for: entry) { tool.print(line) }
+    }
+
+    func finish() {
+        guard !isJSON else { return }
+        for line in text.finish() { tool.print(line) }
+        tool.print("")
+    }
+}

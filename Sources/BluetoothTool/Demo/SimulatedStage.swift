@@ -1,0 +1,141 @@
+import Backends
+package import BluetoothTypes
+import EventLoop
+package import Foundation
+import Host
+package import HostInterface
+import LocalSession
+package import Simulation
+
+/// A simulated world: phones whose managers run the programs, and scripted devices.
+package final class SimulatedStage: Stage {
+    package let timeline: Timeline
+    /// The world's own loop, on which the programs' callbacks run.
+    package let executor: any CallbackExecutor
+    private let world: World
+    private var phones: [(name: String, device: HostedDevice, radio: NarratedRadio)] = []
+    private var devices: [StagedDevice] = []
+    private let cast = Cast()
+    /// Clients of phones that are not part of the story's programs.
+    private var otherApps: [any HostSession] = []
+
+    package init(seed: UInt64, timeline: Timeline) {
+        self.timeline = timeline
+        world = World(seed: seed)
+        executor = LoopExecutor(loop: world)
+    }
+
+    package var now: Duration { world.now.sinceStart }
+
+    package func after(_ seconds: TimeInterval, _ action: @escaping () -> Void) {
+        world.schedule(after: .seconds(seconds), action)
+    }
+
+    package func asUser(of actor: String, _ body: () -> Void) {
+        guard let phone = phones.first(where: { $0.name == actor }) else {
+            preconditionFailure("\(actor) is not on the stage.")
+        }
+        SessionProvider.with(phone.radio, body)
+    }
+
+    package func run(for limit: Duration, until isDone: () -> Bool) {
+        let end = now + limit
+        // In short steps, so that a demo ends when it is done and not when its limit has come.
+        while !isDone(), now < end {
+            world.run(until: Instant(sinceStart: min(end, now + .milliseconds(10))))
+        }
+    }
+}
+
+/// A scripted device on the stage.
+package struct StagedDevice {
+    package var name: String
+    package var device: HostedDevice
+    package var peripheral: ScriptedPeripheral
+}
+
+/// Who is who on the air. On the world's loop only.
+private final class Cast: @unchecked Sendable {
+    var names: [PeerID: String] = [:]
+    var phones: Set<PeerID> = []
+}
+
+// MARK: - Setting the stage
+
+extension SimulatedStage {
+    /// Adds a phone (or whatever runs programs).
+    ///
+    /// - Parameters:
+    ///   - position: in metres.
+    ///   - maximumLinks: how many links it can hold.
+    package func addPhone(_ name: String, at position: (Double, Double) = (0, 0), maximumLinks: Int = 8) {
+        var configuration = HostConfiguration()
+        configuration.deviceName = name
+        configuration.maximumLinks = maximumLinks
+        let address = DeviceAddress(0xC0DE_0000_00F0 + UInt64(phones.count))
+        let device = HostedDevice(
+            in: world, name: name, address: address, position: Position(x: position.0, y: position.1),
+            host: configuration)
+        let peer = PeerID(address)
+        cast.names[peer] = name
+        cast.phones.insert(peer)
+        let narrator = Narrator(
+            actor: name, timeline: timeline, now: { [unowned world] in world.now.sinceStart },
+            name: { [cast] in cast.names[$0] }, isNarrated: { [cast] in cast.phones.contains($0) })
+        let radio = SimulatedRadio(device: device, runsOnTheWorldsLoop: true)
+        phones.append((name, device, NarratedRadio(radio, narrator)))
+    }
+
+    /// Adds a scripted device, and switches it on after so many seconds; never if `startAfter` is `nil`.
+    @discardableResult
+    package func addDevice(
+        _ name: String, _ address: DeviceAddress, at position: (Double, Double), _ script: PeripheralScript,
+        startAfter: TimeInterval? = 0
+    ) -> StagedDevice {
+        cast.names[PeerID(address)] = name
+        let device = HostedDevice(
+            in: world, name: script.advertisement.localName ?? name, address: address,
+            position: Position(x: position.0, y: position.1))
+        let peripheral = ScriptedPeripheral(script, on: device) { [timeline, unowned world] what, bytes in
+            timeline.add(
+                TimelineEntry(
+                    time: world.now.sinceStart, kind: .device, actor: name, what: what, bytes: bytes,
+                    meaning: bytes.flatMap(readable)))
+        }
+        if let startAfter { after(startAfter) { peripheral.start() } }
+        let staged = StagedDevice(name: name, device: device, peripheral: peripheral)
+        devices.append(staged)
+        return staged
+    }
+
+    /// Lets another program on `phone` hold a link, for so many seconds.
+    package func holdLink(to address: DeviceAddress, from phone: String, for seconds: TimeInterval) {
+        guard let owner = phones.first(where: { $0.name == phone })?.device else {
+            preconditionFailure("\(phone) is not on the stage.")
+        }
+        let session = LocalSession(owner: owner, defaultExecutor: executor)
+        otherApps.append(session)
+        let peer = PeerID(address)
+        session.open(on: executor) { [weak session] event in
+            if case .state(.poweredOn) = event { session?.submit(.connect(peer), number: RequestNumber(1)) }
+        }
+        scene(phone, "another app wants a link to \(cast.names[peer] ?? "a device"), the only one this phone can hold")
+        after(seconds) { [weak self] in
+            session.close()
+            self?.scene(phone, "the other app lets its link go")
+        }
+    }
+
+    /// A small world to scan in: devices at several distances, and a phone to scan with.
+    package func addNeighbourhood() {
+        addPhone("phone")
+        let addresses = (1...5).map { DeviceAddress(0xC0DE_0000_0030 + $0) }
+        addDevice("lock", addresses[0], at: (3, 0), .smartLock(name: "KL940704079", address: addresses[0]))
+        addDevice(
+            "second lock", addresses[1], at: (9, 4),
+            .smartLock(name: "KL-940", address: addresses[1], advertisedServices: [.lockService]))
+        addDevice("strap", addresses[2], at: (1, 1), .heartRateSensor(name: "Strap", address: addresses[2]))
+        addDevice("sensor", addresses[3], at: (30, 10), .addressBeacon(name: "Sensor", address: addresses[3]))
+        addDevice("beacon", addresses[4], at: (60, 0), .tag(company: 0x0499, data: [0x05, 0x12, 0xFC, 0x53, 0x94]))
+    }
+}

@@ -1,0 +1,105 @@
+import Backends
+import CoreBluetooth
+import Foundation
+
+/// `ble scan`: who is on the air.
+struct ScanCommand {
+    private let tool: Tool
+    private let radio: RadioChoice
+    private let limit: Duration
+    private let services: [CBUUID]?
+    private let allowDuplicates: Bool
+    private let isJSON: Bool
+
+    private static let step = Duration.milliseconds(250)
+
+    init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
+        self.tool = tool
+        let address = arguments.values["--radio"] ?? tool.environment["BLE_RADIO"]
+        radio = try address.map(RadioChoice.init) ?? .real(nil)
+        limit = .seconds(try arguments.number("--seconds", in: 1...86400) ?? 10)
+        services = try arguments.values["--service"].map { text throws(UsageError) in [try Self.uuid(text)] }
+        allowDuplicates = arguments.has("--duplicates")
+        isJSON = arguments.has("--json")
+    }
+
+    /// `CBUUID` stops the program at a bad text, so we look first.
+    private static func uuid(_ text: String) throws(UsageError) -> CBUUID {
+        let isShort = (text.count == 4 || text.count == 8) && text.allSatisfy(\.isHexDigit)
+        guard isShort || UUID(uuidString: text) != nil else {
+            throw UsageError("--service takes a UUID of 4, 8 or 36 characters, not \"\(text)\"")
+        }
+        return CBUUID(string: text)
+    }
+
+    func run() -> ExitStatus {
+        let view = ScanView(tool: tool, isJSON: isJSON)
+        var problem: String?
+        // On a terminal the table lives by itself; a live table needs every packet.
+        let scanner = Scanner(
+            services: services, allowDuplicates: allowDuplicates || view.isLive, onSighting: view.add,
+            onProblem: { problem = $0 })
+        let stage = makeStage()
+        stage.asUser(of: "phone") { scanner.start() }
+        while stage.now < limit, problem == nil {
+            stage.run(for: min(Self.step, limit - stage.now)) { problem != nil }
+            // Simulated time would be over before anybody could look.
+            if view.isLive, stage is SimulatedStage { Thread.sleep(forTimeInterval: Self.step / .seconds(1)) }
+            view.refresh()
+        }
+        stage.asUser(of: "phone") { scanner.stop() }
+        view.finish()
+        if let problem { tool.printError("ble: \(problem).") }
+        guard scanner.wasPoweredOn else {
+            if problem == nil { tool.printError("ble: the radio was not on within \(limit / .seconds(1)) s.") }
+            return .noRadio
+        }
+        return .success
+    }
+
+    private func makeStage() -> any Stage {
+        let timeline = Timeline { entry in if entry.kind == .log { tool.printError("ble: \(entry.what)") } }
+        if let factory = radio.factory { return RealStage(radio: factory, timeline: timeline, limit: limit) }
+        let stage = SimulatedStage(seed: 0, timeline: timeline)
+        stage.addNeighbourhood()
+        return stage
+    }
+}
+
+/// Shows sightings: a table that is drawn anew on a terminal, a table at the end elsewhere, or lines of JSON.
+private final class ScanView {
+    private let tool: Tool
+    private let isJSON: Bool
+    private var table = ScanTable()
+    private var drawnLines = 0
+    private var isDrawn = false
+
+    init(tool: Tool, isJSON: Bool) {
+        self.tool = tool
+        self.isJSON = isJSON
+    }
+
+    var isLive: Bool { tool.terminal.isInteractive && !isJSON }
+
+    func add(_ sighting: Sighting) {
+        if isJSON { tool.print(sighting.json) }
+        table.add(sighting)
+        isDrawn = false
+    }
+
+    func refresh() {
+        guard isLive, !isDrawn else { return }
+        let all = table.lines(on: tool.terminal)
+        // What is taller than the terminal cannot be wiped again.
+        let lines = all.prefix(max(2, tool.terminal.rows - 2))
+        tool.print(Terminal.wiped(drawnLines) + lines.joined(separator: "\n"))
+        drawnLines = lines.count
+        isDrawn = true
+    }
+
+    func finish() {
+        guard !isJSON else { return }
+        if !isLive, !table.devices.isEmpty { tool.print(table.lines(on: tool.terminal).joined(separator: "\n")) }
+        tool.print(table.devices.count == 1 ? "1 device" : "\(table.devices.count) devices")
+    }
+}

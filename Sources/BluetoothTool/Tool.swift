@@ -1,0 +1,72 @@
+import Foundation
+
+/// The `ble` tool: arguments in, text out.
+package struct Tool {
+    package static let version = "0.1.0"
+
+    package var terminal: Terminal
+    package var environment: [String: String]
+    package var print: (String) -> Void
+    package var printError: (String) -> Void
+
+    package init(
+        terminal: Terminal, environment: [String: String], print: @escaping (String) -> Void,
+        printError: @escaping (String) -> Void
+    ) {
+        self.terminal = terminal
+        self.environment = environment
+        self.print = print
+        self.printError = printError
+    }
+
+    /// Does what the command line says; returns what the process is to end with.
+    package func run(_ arguments: [String]) -> ExitStatus {
+        do {
+            return try dispatch(arguments)
+        } catch {
+            printError("ble: \(error.message).")
+            let command = arguments.first.flatMap { name in CommandSyntax.all.first { $0.name == name } }
+            printError("Try \"ble help\(command.map { " " + $0.name } ?? "")\".")
+            return .usage
+        }
+    }
+
+    private func dispatch(_ arguments: [String]) throws(UsageError) -> ExitStatus {
+        guard let name = arguments.first else { return say(HelpText.tool(CommandSyntax.all)) }
+        let rest = arguments.dropFirst()
+        switch name {
+        case "--version": return say("ble \(Self.version)")
+        case "--help", "-h": return say(HelpText.tool(CommandSyntax.all))
+        case "help": return try help(CommandSyntax.help.parse(rest))
+        default: break
+        }
+        let command = try command(named: name)
+        if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
+            return say(HelpText.command(command))
+        }
+        let parsed = try command.parse(rest)
+        return switch command.name {
+        case CommandSyntax.demo.name: try DemoCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.scan.name: try ScanCommand(tool: self, arguments: parsed).run()
+        default: preconditionFailure("\(command.name) is declared, but nothing carries it out.")
+        }
+    }
+
+    private func command(named name: String) throws(UsageError) -> CommandSyntax {
+        if let command = CommandSyntax.all.first(where: { $0.name == name }) { return command }
+        let kind = name.hasPrefix("-") ? "option" : "command"
+        let candidates = CommandSyntax.all.map(\.name) + ["--help", "--version"]
+        let suggestion = Spelling.nearest(to: name, among: candidates).map { "; did you mean \($0)?" }
+        throw UsageError("unknown \(kind) \(name)" + (suggestion ?? ""))
+    }
+
+    private func help(_ parsed: ParsedArguments) throws(UsageError) -> ExitStatus {
+        guard let name = parsed.operands.first else { return say(HelpText.tool(CommandSyntax.all)) }
+        return say(HelpText.command(try command(named: name)))
+    }
+
+    private func say(_ text: String) -> ExitStatus {
+        print(text)
+        return .success
+    }
+}

@@ -1,0 +1,64 @@
+import BluetoothTool
+import Foundation
+import Testing
+
+@Suite("Output")
+struct OutputTests {
+    @Test("A line of JSON is what Foundation reads")
+    func json() throws {
+        let line = JSONLine([
+            "text": .text("\"a\" \\ \n \u{1} \u{1F512}"), "integer": .integer(-5),
+            "decimal": .decimal(-0.0625, digits: 3),
+            "truth": .truth(true), "list": .list([.text("x"), .null]), "absent": nil,
+        ])
+        let read = try JSONSerialization.jsonObject(with: Data(line.text.utf8)) as? [String: Any]
+        #expect(read?["text"] as? String == "\"a\" \\ \n \u{1} \u{1F512}")
+        #expect(read?["integer"] as? Int == -5)
+        #expect(read?["decimal"] as? Double == -0.063)
+        #expect(read?["truth"] as? Bool == true)
+        #expect((read?["list"] as? [Any])?.count == 2)
+        #expect(read?.keys.contains("absent") == false)
+        #expect(!line.text.contains("\n"))
+    }
+
+    @Test("Like entries in a row are drawn together")
+    func repetition() {
+        var text = TimelineText(terminal: Terminal(isInteractive: false))
+        var lines: [String] = []
+        for number in 0..<10 {
+            lines += text.lines(
+                for: TimelineEntry(
+                    time: .milliseconds(number), kind: .received, actor: "phone", peer: "lock", what: "notified FFF4",
+                    bytes: [UInt8(number)]))
+        }
+        lines += text.lines(for: TimelineEntry(time: .seconds(1), kind: .said, actor: "phone", what: "enough"))
+        #expect(
+            lines == [
+                "   0.000 s  phone < lock            notified FFF4  00",
+                "   0.001 s  phone < lock            notified FFF4  01",
+                "   0.002 s  phone < lock            notified FFF4  02",
+                "   0.009 s  ... and 7 more of these",
+                "   1.000 s  phone                   enough",
+            ])
+        #expect(text.finish().isEmpty)
+    }
+
+    @Test("A scan's table keeps what a later report does not tell")
+    func table() {
+        var table = ScanTable()
+        let lock = UUID()
+        #expect(table.add(Sighting(identifier: lock, name: "Lock", signal: -50, services: ["FFF0"])))
+        #expect(table.add(Sighting(identifier: UUID(), signal: -90, manufacturerData: [0x4C, 0x00, 0x10])))
+        #expect(!table.add(Sighting(identifier: lock, signal: -55)))
+        let lines = table.lines(on: Terminal(isInteractive: false))
+        #expect(lines.count == 3)
+        #expect(lines[1] == "Lock  \(lock.uuidString)   -55  FFF0")
+        #expect(lines[2].hasSuffix("   -90  Apple 10"))
+    }
+
+    @Test("Colours are for terminals")
+    func colours() {
+        #expect(Terminal(isInteractive: false).styled("x", .red) == "x")
+        #expect(Terminal(isInteractive: true).styled("x", .red) == "\u{1B}[31mx\u{1B}[0m")
+    }
+}
