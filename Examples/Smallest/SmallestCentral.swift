@@ -72,7 +72,7 @@ public final class SmallestCentral: NSObject, CBCentralManagerDelegate, CBPeriph
         peripheral.discoverServices([CBUUID(string: "FFF0")])
     }
 
-    /// 20 octets at first; more when both sides have agreed on a larger MTU.
+    /// 20 octets, unless both sides have agreed on a larger MTU.
     private func tellLongestWrite(_ peripheral: CBPeripheral) {
         let longest = peripheral.maximumWriteValueLength(for: .withoutResponse)
         longestWrites.append(longest)

@@ -80,8 +80,7 @@ public final class CentralRole: NSObject {
     }
 
     private func done(_ step: CentralStep, _ what: String) {
-        steps.insert(step)
-        say("step \(step.rawValue): \(what)")
+        if steps.insert(step).inserted { say("step \(step.rawValue): \(what)") }
     }
 
     private func failed(_ what: String, _ error: any Error) {
@@ -140,7 +139,7 @@ extension CentralRole: CBCentralManagerDelegate {
         peripheral.delegate = self
         central.stopScan()
         strangers.remove(peripheral.identifier)
-        done(.discover, "found the agreed device at \(RSSI) dBm, among \(strangers.count) others")
+        done(.discover, "found the agreed device at \(RSSI) dBm; others seen: \(strangers.count)")
         central.connect(peripheral)
         done(.connect, "asked for a connection")
     }

@@ -29,7 +29,7 @@ public final class PeripheralRole: NSObject {
     /// The whole run ends by then.
     public var timeLimit: TimeInterval = 60
     /// How many values to send at once, to see the queue fill.
-    public var burst = 200
+    public var burst = 100
 
     private let name: String
     private let queue: DispatchQueue?

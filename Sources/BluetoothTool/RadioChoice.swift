@@ -19,7 +19,7 @@ enum RadioChoice: Equatable {
     var factory: (any SessionFactory)? {
         switch self {
         case .simulated: nil
-        case .real(let address?): DefaultRadio.factory(for: address)
+        case .real(let address?): DefaultRadio.open(address)
         case .real(nil): SessionProvider.current
         }
     }

@@ -66,14 +66,16 @@ struct DemoCommand {
             checks = demo.play(stage)
             printer.finish()
             guard stage.wasPoweredOn else {
-                tool.printError("ble: the radio was never on, so nothing could be played.")
+                tool.printError("ble: \(stage.whyUnusable ?? "The radio was never on, so nothing could be played.")")
                 return nil
             }
         } else {
             checks = demo.play(SimulatedStage(seed: seed, timeline: timeline))
             printer.finish()
         }
-        for check in checks { tool.print(isJSON ? check.json(demo: demo.name) : check.line(on: tool.terminal)) }
+        for check in checks.sorted(by: { $0.row < $1.row }) {
+            tool.print(isJSON ? check.json(demo: demo.name) : check.line(on: tool.terminal))
+        }
         if !isJSON { tool.print("") }
         return checks
     }

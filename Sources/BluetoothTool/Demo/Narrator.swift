@@ -13,6 +13,8 @@ package final class Narrator: @unchecked Sendable {
     /// Whether the other side's session is narrated too, and tells what it sends by itself.
     private let isNarrated: (PeerID) -> Bool
 
+    /// Why the radio cannot be used, once that is known.
+    package private(set) var whyUnusable: String?
     /// Whether the radio was ever on.
     package private(set) var wasPoweredOn = false
 
@@ -40,7 +42,9 @@ package final class Narrator: @unchecked Sendable {
 
     /// A line that the library wrote for the program's author.
     package func logged(_ line: String) {
-        timeline.add(TimelineEntry(time: now(), kind: .log, actor: actor, what: line))
+        // Where an object lies in memory differs from run to run, and tells a reader nothing.
+        let text = line.replacing(/: 0x[0-9a-f]+/, with: "")
+        timeline.add(TimelineEntry(time: now(), kind: .log, actor: actor, what: text))
     }
 
     private func sent(_ peer: PeerID?, _ what: String, _ bytes: [UInt8]? = nil, _ meaning: String? = nil) {
@@ -130,7 +134,7 @@ extension Narrator {
             received(peer, "no longer subscribed to \(localUUID(handle))")
         case .state(.poweredOn): wasPoweredOn = true
         case .state(.unsupported(let reason)), .state(.unauthorized(let reason)):
-            logged(reason)
+            whyUnusable = reason
         case .state, .peerKnown, .nameChanged, .centralMTUChanged:
             break
         }
@@ -168,6 +172,8 @@ extension Narrator {
     }
 
     private func failed(_ request: HostRequest, _ failure: HostFailure) {
+        // What we interrupt ourselves, by ending the link, has not failed (Core 6.0, Vol 1, Part F, 2.22: 0x16).
+        if failure == .disconnected(reason: 0x16) { return }
         let subject: (peer: PeerID?, what: String) =
             switch request {
             case .connect(let peer): (peer, "connect")

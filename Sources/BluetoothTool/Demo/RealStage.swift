@@ -8,6 +8,9 @@ package final class RealStage: Stage {
     private let radio: any SessionFactory
     private var narrators: [Narrator] = []
 
+    /// Why the radio cannot be used, once that is known.
+    package var whyUnusable: String? { narrators.lazy.compactMap(\.whyUnusable).first }
+
     /// Whether the radio was ever on for one of the users.
     package var wasPoweredOn: Bool { narrators.contains(where: \.wasPoweredOn) }
 

@@ -1,4 +1,3 @@
-import Backends
 import BluetoothTypes
 import Foundation
 import HostInterface
@@ -28,7 +27,7 @@ struct RolesDemo {
         stage.addDevice("Strap", strap, at: (2, 1), .heartRateSensor(name: "Strap", address: strap))
         let other = DeviceAddress(0xC0DE_0000_0021)
         stage.addDevice("sensor 1", other, at: (2, 0), .addressBeacon(name: "Sensor", address: other))
-        stage.holdLink(to: strap, from: "phone", for: 2.5)
+        stage.holdLink(to: strap, from: "phone", for: 1.5)
         return stage.addDevice(
             "sensor 2", Self.wanted, at: (3, 0), .addressBeacon(name: "Sensor", address: Self.wanted))
     }
@@ -61,15 +60,16 @@ struct RolesDemo {
 
     /// A program that may not use Bluetooth.
     private func permissionChecks(_ stage: SimulatedStage) -> [Check] {
-        var heard: String?
-        let role = CentralRole(wanted: .name("nobody"), after: stage.after, say: { heard = $0 }, onFinish: { _ in })
-        let states = [AdapterState.unauthorized(reason: "the demo says so")]
-        SessionProvider.with(StateRadio(states, executor: stage.executor)) { role.start() }
+        stage.scene("phone", "a program that may not use Bluetooth")
+        let role = CentralRole(
+            wanted: .name("nobody"), after: stage.after, say: stage.voice(of: "phone"), onFinish: { _ in })
+        stage.asUser(of: "phone", in: [.unauthorized(reason: "the user has not allowed it")]) { role.start() }
         stage.run(for: .milliseconds(1)) { false }
+        let answer = role.failures.first
         return [
             Check(
-                "B2", "a program without permission is told so", role.failures.first?.hasPrefix("not allowed") == true,
-                heard ?? "nothing was said")
+                "B2", "a program without permission is told so", answer == "not allowed: authorization is denied",
+                answer ?? "nothing was said")
         ]
     }
 
@@ -89,7 +89,7 @@ struct RolesDemo {
                 readBack.map { "read back \"\($0)\"" } ?? "nothing was read back"),
             Check(
                 "B4", "the device is known by the address in its manufacturer data", central.steps.contains(.discover),
-                "\(Self.wanted), among \(central.strangers.count) others"),
+                "\(Self.wanted); others seen: \(central.strangers.count)"),
         ]
         guard let sensor else { return checks }
         let writes = sensor.peripheral.writes.map { String(decoding: $0.value, as: UTF8.self) }

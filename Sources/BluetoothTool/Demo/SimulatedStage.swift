@@ -25,6 +25,11 @@ package final class SimulatedStage: Stage {
         executor = LoopExecutor(loop: world)
     }
 
+    deinit {
+        // Device and script hold each other.
+        for device in devices { device.device.device.onPowerChange = nil }
+    }
+
     package var now: Duration { world.now.sinceStart }
 
     package func after(_ seconds: TimeInterval, _ action: @escaping () -> Void) {
@@ -36,6 +41,18 @@ package final class SimulatedStage: Stage {
             preconditionFailure("\(actor) is not on the stage.")
         }
         SessionProvider.with(phone.radio, body)
+    }
+
+    /// Runs `body` where `actor`'s radio goes through given states and can do nothing else.
+    package func asUser(of actor: String, in states: [AdapterState], _ body: () -> Void) {
+        let narrator = narrator(of: actor)
+        SessionProvider.with(StateRadio(states, executor: executor, onLog: narrator.logged), body)
+    }
+
+    private func narrator(of actor: String) -> Narrator {
+        Narrator(
+            actor: actor, timeline: timeline, now: { [unowned world] in world.now.sinceStart },
+            name: { [cast] in cast.names[$0] }, isNarrated: { [cast] in cast.phones.contains($0) })
     }
 
     package func run(for limit: Duration, until isDone: () -> Bool) {
@@ -68,10 +85,14 @@ extension SimulatedStage {
     /// - Parameters:
     ///   - position: in metres.
     ///   - maximumLinks: how many links it can hold.
-    package func addPhone(_ name: String, at position: (Double, Double) = (0, 0), maximumLinks: Int = 8) {
+    ///   - mtu: the ATT_MTU that it asks for and accepts.
+    package func addPhone(
+        _ name: String, at position: (Double, Double) = (0, 0), maximumLinks: Int = 8, mtu: UInt16 = 517
+    ) {
         var configuration = HostConfiguration()
         configuration.deviceName = name
         configuration.maximumLinks = maximumLinks
+        configuration.preferredMTU = mtu
         let address = DeviceAddress(0xC0DE_0000_00F0 + UInt64(phones.count))
         let device = HostedDevice(
             in: world, name: name, address: address, position: Position(x: position.0, y: position.1),
@@ -79,23 +100,23 @@ extension SimulatedStage {
         let peer = PeerID(address)
         cast.names[peer] = name
         cast.phones.insert(peer)
-        let narrator = Narrator(
-            actor: name, timeline: timeline, now: { [unowned world] in world.now.sinceStart },
-            name: { [cast] in cast.names[$0] }, isNarrated: { [cast] in cast.phones.contains($0) })
         let radio = SimulatedRadio(device: device, runsOnTheWorldsLoop: true)
-        phones.append((name, device, NarratedRadio(radio, narrator)))
+        phones.append((name, device, NarratedRadio(radio, narrator(of: name))))
     }
 
     /// Adds a scripted device, and switches it on after so many seconds; never if `startAfter` is `nil`.
     @discardableResult
     package func addDevice(
         _ name: String, _ address: DeviceAddress, at position: (Double, Double), _ script: PeripheralScript,
-        startAfter: TimeInterval? = 0
+        startAfter: TimeInterval? = 0, mtu: UInt16 = 517
     ) -> StagedDevice {
         cast.names[PeerID(address)] = name
+        var configuration = HostConfiguration()
+        configuration.deviceName = script.advertisement.localName ?? name
+        configuration.preferredMTU = mtu
         let device = HostedDevice(
-            in: world, name: script.advertisement.localName ?? name, address: address,
-            position: Position(x: position.0, y: position.1))
+            in: world, name: name, address: address, position: Position(x: position.0, y: position.1),
+            host: configuration)
         let peripheral = ScriptedPeripheral(script, on: device) { [timeline, unowned world] what, bytes in
             timeline.add(
                 TimelineEntry(

@@ -1,17 +1,48 @@
 import Backends
 import HostInterface
 
-/// A radio that goes through given states and can do nothing else.
+/// A radio that goes through given states and can do nothing else; with the state of a missing permission, it denies.
 final class StateRadio: SessionFactory {
     private let states: [AdapterState]
     private let executor: any CallbackExecutor
+    private let onLog: @Sendable (String) -> Void
 
-    init(_ states: [AdapterState], executor: any CallbackExecutor) {
+    init(
+        _ states: [AdapterState], executor: any CallbackExecutor, onLog: @escaping @Sendable (String) -> Void
+    ) {
         self.states = states
         self.executor = executor
+        self.onLog = onLog
     }
 
-    func makeSession() -> any HostSession { StateSession(states, executor: executor) }
+    func makeSession() -> any HostSession {
+        StateSession(states, executor: PlaceExecutor(executor, place: self))
+    }
+
+    var mayUseRadio: Bool {
+        !states.contains {
+            if case .unauthorized = $0 { true } else { false }
+        }
+    }
+
+    func report(_ line: String) { onLog(line) }
+}
+
+/// Runs callbacks so that what they ask of the class, such as `CBManager.authorization`, is about their own radio.
+private final class PlaceExecutor: CallbackExecutor {
+    private let executor: any CallbackExecutor
+    private let place: any SessionFactory
+
+    init(_ executor: any CallbackExecutor, place: any SessionFactory) {
+        self.executor = executor
+        self.place = place
+    }
+
+    func run(_ work: @escaping @Sendable () -> Void) {
+        executor.run { [place] in SessionProvider.with(place, work) }
+    }
+
+    func settle() { executor.settle() }
 }
 
 private final class StateSession: HostSession, @unchecked Sendable {
@@ -29,7 +60,7 @@ private final class StateSession: HostSession, @unchecked Sendable {
 
     func open(on executor: any CallbackExecutor, _ deliver: @escaping @Sendable (HostEvent) -> Void) {
         self.deliver = deliver
-        for state in states { executor.run { deliver(.state(state)) } }
+        for state in states { self.executor.run { deliver(.state(state)) } }
     }
 
     func submit(_ request: HostRequest, number: RequestNumber) {

@@ -66,7 +66,7 @@ struct WhichDemo {
                     subscribed.map(\.name).joined(separator: ", ")),
             ]
         }
-        if let problem = report.problem { checks.append(Check("D", "the program ends as planned", false, problem)) }
+        if let problem = report.problem { checks.append(Check("all", "the program ends as planned", false, problem)) }
         return checks
     }
 }

@@ -48,17 +48,18 @@ struct ScanCommand {
             view.refresh()
         }
         stage.asUser(of: "phone") { scanner.stop() }
-        view.finish()
-        if let problem { tool.printError("ble: \(problem).") }
+        if scanner.wasPoweredOn { view.finish() }
         guard scanner.wasPoweredOn else {
-            if problem == nil { tool.printError("ble: the radio was not on within \(limit / .seconds(1)) s.") }
+            let why = (stage as? RealStage)?.whyUnusable ?? problem
+            tool.printError("ble: \(why ?? "the radio was not on within \(limit / .seconds(1)) s")")
             return .noRadio
         }
         return .success
     }
 
     private func makeStage() -> any Stage {
-        let timeline = Timeline { entry in if entry.kind == .log { tool.printError("ble: \(entry.what)") } }
+        // What the library has to say of the radio is said at the end, once.
+        let timeline = Timeline()
         if let factory = radio.factory { return RealStage(radio: factory, timeline: timeline, limit: limit) }
         let stage = SimulatedStage(seed: 0, timeline: timeline)
         stage.addNeighbourhood()

@@ -22,10 +22,10 @@ extension BluetoothUUID {
 }
 
 extension PeripheralScript {
-    /// A lock: takes "unlock" and "lock", reports its battery every 2 s, and tells its address in its System ID.
+    /// A lock: takes "unlock" and "lock", reports its battery, and tells its address in its System ID.
     package static func smartLock(
         name: String, address: DeviceAddress, advertisedServices: [BluetoothUUID] = [],
-        advertisingTime: Duration? = nil
+        advertisingTime: Duration? = nil, batteryInterval: Duration = .seconds(2)
     ) -> PeripheralScript {
         PeripheralScript(
             advertisement: AdvertisementContent(localName: name, services: advertisedServices),
@@ -44,7 +44,7 @@ extension PeripheralScript {
             values: [.lockBattery: [0x5F], .batteryLevel: [0x5F]],
             reactions: [.lockInstruction: turnBolt],
             series: [
-                ValueSeries(characteristic: .lockBattery, interval: .seconds(2)) { number in
+                ValueSeries(characteristic: .lockBattery, interval: batteryInterval) { number in
                     [UInt8(max(0, 0x5F - number / 2))]
                 } meaning: { value in
                     value.first.map { "battery at \($0) %" }

@@ -11,6 +11,8 @@ package final class ScriptedPeripheral: @unchecked Sendable {
     private let onTell: (String, [UInt8]?) -> Void
 
     private var client: ClientID?
+    /// How often the power was lost: an alarm of an earlier life is stale.
+    private var boots = 0
     private var nextNumber: UInt64 = 1
     private var toPublish: [ServiceDefinition] = []
     private var publishing: RequestNumber?
@@ -50,7 +52,8 @@ package final class ScriptedPeripheral: @unchecked Sendable {
 
     /// Begins to play.
     package func start() {
-        owner.device.onPowerChange = { [unowned self] isOn in
+        // The device keeps its script alive.
+        owner.device.onPowerChange = { [self] isOn in
             forgetLinks()
             if isOn { attach() }
         }
@@ -60,13 +63,14 @@ package final class ScriptedPeripheral: @unchecked Sendable {
     private func attach() {
         owner.withHost { host in
             client = host.attach(
-                { [unowned self] event in world.enqueue { [weak self] _ in self?.handle(event) } }, at: world.now)
+                { [weak self, world] event in world.enqueue { [weak self] _ in self?.handle(event) } }, at: world.now)
         }
     }
 
     /// What is lost with the power: everything but the values.
     private func forgetLinks() {
         client = nil
+        boots += 1
         uuids = [:]
         handles = [:]
         subscribers = [:]
@@ -135,8 +139,9 @@ extension ScriptedPeripheral {
     private func advertise() {
         submit(.startAdvertising(script.advertisement))
         guard let advertisingTime = script.advertisingTime else { return }
+        let boot = boots
         world.schedule(after: advertisingTime) { [weak self] in
-            guard let self else { return }
+            guard let self, boots == boot else { return }
             stopping = submit(.stopAdvertising)
         }
     }
