@@ -20,7 +20,7 @@ package struct Tool {
     }
 
     /// Does what the command line says; returns what the process is to end with.
-    package func run(_ arguments: [String]) -> ExitStatus {
+    package func run(_ arguments: [String]) -> ToolStatus {
         do {
             return try dispatch(arguments)
         } catch {
@@ -31,13 +31,12 @@ package struct Tool {
         }
     }
 
-    private func dispatch(_ arguments: [String]) throws(UsageError) -> ExitStatus {
+    private func dispatch(_ arguments: [String]) throws(UsageError) -> ToolStatus {
         guard let name = arguments.first else { return say(HelpText.tool(CommandSyntax.all)) }
         let rest = arguments.dropFirst()
         switch name {
         case "--version": return say("ble \(Self.version)")
         case "--help", "-h": return say(HelpText.tool(CommandSyntax.all))
-        case "help": return try help(CommandSyntax.help.parse(rest))
         default: break
         }
         let command = try command(named: name)
@@ -46,6 +45,7 @@ package struct Tool {
         }
         let parsed = try command.parse(rest)
         return switch command.name {
+        case CommandSyntax.help.name: try help(parsed)
         case CommandSyntax.demo.name: try DemoCommand(tool: self, arguments: parsed).run()
         case CommandSyntax.scan.name: try ScanCommand(tool: self, arguments: parsed).run()
         default: preconditionFailure("\(command.name) is declared, but nothing carries it out.")
@@ -60,12 +60,12 @@ package struct Tool {
         throw UsageError("unknown \(kind) \(name)" + (suggestion ?? ""))
     }
 
-    private func help(_ parsed: ParsedArguments) throws(UsageError) -> ExitStatus {
+    private func help(_ parsed: ParsedArguments) throws(UsageError) -> ToolStatus {
         guard let name = parsed.operands.first else { return say(HelpText.tool(CommandSyntax.all)) }
         return say(HelpText.command(try command(named: name)))
     }
 
-    private func say(_ text: String) -> ExitStatus {
+    private func say(_ text: String) -> ToolStatus {
         print(text)
         return .success
     }

@@ -14,7 +14,7 @@ signal(SIGINT, SIG_IGN)
 let interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
 interrupt.setEventHandler {
     write("", to: .standardOutput)
-    exit(ExitStatus.interrupted.rawValue)
+    exit(ToolStatus.interrupted.rawValue)
 }
 interrupt.resume()
 

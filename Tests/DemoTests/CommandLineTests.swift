@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Command line")
 struct CommandLineTests {
-    private func run(_ arguments: String...) -> (output: String, errors: String, status: ExitStatus) {
+    private func run(_ arguments: String...) -> (output: String, errors: String, status: ToolStatus) {
         var output: [String] = []
         var errors: [String] = []
         let tool = Tool(

@@ -5,7 +5,7 @@ import Testing
 @Suite("Demos")
 struct DemoTests {
     /// What `ble demo NAME --seed N --json` prints, and the verdict.
-    private func play(_ arguments: [String]) -> (output: [String], status: ExitStatus) {
+    private func play(_ arguments: [String]) -> (output: [String], status: ToolStatus) {
         var output: [String] = []
         let tool = Tool(
             terminal: Terminal(isInteractive: false), environment: [:], print: { output.append($0) },

@@ -19,7 +19,7 @@ package enum HelpText {
             RADIO
             \(radio)
 
-            \(ExitStatus.explanation)
+            \(ToolStatus.explanation)
             """
     }
 
@@ -35,7 +35,7 @@ package enum HelpText {
             let lines = command.examples.map { "  " + padded($0.line, width) + "  " + $0.meaning }
             text += "\n\nEXAMPLES\n" + lines.joined(separator: "\n")
         }
-        return text + "\n\n" + ExitStatus.explanation
+        return text + "\n\n" + ToolStatus.explanation
     }
 
     private static func options(_ options: [OptionSyntax]) -> String {

@@ -5,7 +5,7 @@ package enum Spelling {
         let word = word.lowercased()
         let measured = candidates.map { (candidate: $0, distance: distance(word, $0.lowercased())) }
         guard let best = measured.min(by: { $0.distance < $1.distance }) else { return nil }
-        if best.distance <= max(1, word.count / 3) { return best.candidate }
+        if best.distance <= (word.count < 4 ? 1 : max(2, word.count / 3)) { return best.candidate }
         return candidates.first { $0.lowercased().hasPrefix(word) && word.count > 2 }
     }
 

@@ -29,7 +29,7 @@ struct DemoCommand {
             "there is no demo \(name); " + (suggestion ?? "the demos are \(names.joined(separator: ", "))"))
     }
 
-    func run() -> ExitStatus {
+    func run() -> ToolStatus {
         guard !listsOnly else { return list() }
         var total = 0
         var broken = 0
@@ -44,7 +44,7 @@ struct DemoCommand {
         return broken == 0 ? .success : .failure
     }
 
-    private func list() -> ExitStatus {
+    private func list() -> ToolStatus {
         let width = Demo.all.map(\.name.count).max() ?? 0
         for demo in Demo.all {
             tool.print(

@@ -32,7 +32,7 @@ struct ScanCommand {
         return CBUUID(string: text)
     }
 
-    func run() -> ExitStatus {
+    func run() -> ToolStatus {
         let view = ScanView(tool: tool, isJSON: isJSON)
         var problem: String?
         // On a terminal the table lives by itself; a live table needs every packet.

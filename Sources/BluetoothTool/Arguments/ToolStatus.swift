@@ -1,5 +1,5 @@
 /// What the process tells its caller.
-package enum ExitStatus: Int32, Sendable {
+package enum ToolStatus: Int32, Sendable {
     /// What was asked for happened.
     case success = 0
     /// It did not happen: a promise of a demo was not kept, or nothing was found.
