@@ -47,7 +47,9 @@ extension Host {
                 signalling: Signalling(role: event.role == .central ? .central : .peripheral),
                 bearer: GATTBearer(ownRxMTU: Int(configuration.preferredMTU))))
         know(peer) { $0.isConnected = true }
-        guard event.role == .central, let index = linkIndex(handle: event.handle) else { return }
+        // A peer that connects to this host may be one that a client waits for.
+        if event.role == .peripheral { performInitiator(initiator.handle(.cancel(peer.address), at: now), at: now) }
+        guard isHeld(peer), let index = linkIndex(handle: event.handle) else { return }
         links[index].reportBy = now.advanced(by: configuration.patienceForMTU)
         start(.exchangeMTU, purpose: .exchangeMTU, onLink: index, at: now)
     }
@@ -127,7 +129,6 @@ extension Host {
             performInitiator(initiator.handle(.connect(link.peer.address), at: now), at: now)
             return
         }
-        guard link.role == .central else { return }
         for client in clients { dropHold(of: client.id, on: link.peer, failure) }
     }
 

@@ -236,3 +236,25 @@ struct HostTests {
             central.events.contains { if case .servicesChanged(peripheral.peer, _) = $0.event { true } else { false } })
     }
 }
+
+@Suite("A link that the peer made")
+struct PeripheralLinkTests {
+    @Test("It serves a client that waits for this peer, ends its wait, and its loss is told")
+    func heldLinkOfPeripheral() {
+        let scene = TestWorld()
+        let waiting = scene.device("waiting")
+        let caller = scene.device("caller", at: 2)
+        scene.run(.milliseconds(10))
+        _ = waiting.answer(.startAdvertising(AdvertisementContent()))
+        let connect = waiting.ask(.connect(caller.peer))
+        scene.run(.seconds(1))
+        #expect(waiting.answers(connect).isEmpty)
+        #expect(caller.answer(.connect(waiting.peer)) == .success(.connected(mtu: 517)))
+        scene.run(.seconds(1))
+        #expect(waiting.answers(connect) == [.success(.connected(mtu: 517))])
+        #expect(caller.answer(.disconnect(waiting.peer)) == .success(.done))
+        scene.run(.seconds(1))
+        #expect(waiting.events.contains { $0.event == .disconnected(caller.peer, .disconnected(reason: 0x13)) })
+        #expect(waiting.openRequests.isEmpty)
+    }
+}
