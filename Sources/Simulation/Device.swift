@@ -22,7 +22,7 @@ package final class Device {
     private var controllerStorage: VirtualController!
     private var makeHost: ((_ send: @escaping ([UInt8]) -> Void) -> any HCIHost)?
     /// Counts the hosts, so that what an earlier one sends late goes nowhere.
-    private var generation = 0
+    private(set) var generation = 0
     let transmitPower: Double
     let controllerParticipant: Int
     let hostParticipant: Int
@@ -76,7 +76,6 @@ package final class Device {
         isOnAir = false
         generation += 1
         host = nil
-        world.dropDeliveries(of: self)
         controller.powerCycle(at: world.now)
         world.noteController(self)
         world.noteHost(self)
@@ -93,8 +92,8 @@ package final class Device {
 
     // MARK: From the medium
 
-    func receptionBegan(at now: Instant) {
-        controllerStorage.receptionBegan(at: now)
+    func receptionBegan() {
+        controllerStorage.receptionBegan()
         world.noteController(self)
     }
 

@@ -6,15 +6,21 @@ import LinkLayer
 /// A receiver takes up a packet if it is tuned to the packet's channel when that begins; what else is on the channel
 /// in the meantime may destroy it. Receivers are kept by channel, so that the rest of the world costs nothing.
 final class Medium {
-    /// One packet on the air. The objects are used again, so that their arrays are.
-    private final class Transmission {
-        var sender: Device!
-        var frame = RadioFrame(channel: 0, accessAddress: 0, header: 0, payload: [])
-        var start = Instant()
-        var end = Instant()
+    /// One packet on the air.
+    private struct Transmission {
+        let sender: Device
+        let frame: RadioFrame
+        let start: Instant
+        let end: Instant
         var isBroken = false
-        var receivers: [(device: Device, power: Double)] = []
+        var receivers: [(device: Device, power: Double)]
         var interferers: [(position: Position, power: Double)] = []
+
+        func seen(by receptions: [AirPacket.Reception]) -> AirPacket {
+            AirPacket(
+                channel: frame.channel, accessAddress: frame.accessAddress, start: start, duration: frame.duration,
+                octets: frame.octets, sender: sender.number, receptions: receptions)
+        }
     }
 
     var environment: RadioEnvironment
@@ -24,7 +30,8 @@ final class Medium {
     private var listeners: [[Device]] = Array(repeating: [], count: 40)
     /// The one that ends next stands last.
     private var onAir: [Transmission] = []
-    private var spare: [Transmission] = []
+    /// Arrays to be used again, to save an allocation with each packet.
+    private var spareReceivers: [[(device: Device, power: Double)]] = []
 
     init(environment: RadioEnvironment, generator: SeededGenerator) {
         self.environment = environment
@@ -60,47 +67,54 @@ final class Medium {
     // MARK: Transmitting
 
     func begin(_ frame: RadioFrame, from sender: Device, at now: Instant) {
-        let transmission = spare.popLast() ?? Transmission()
-        transmission.sender = sender
-        transmission.frame = frame
-        transmission.start = now
-        transmission.end = now.advanced(by: frame.duration)
-        for other in onAir where other.frame.channel == frame.channel {
-            transmission.interferers.append((other.sender.position, other.sender.transmitPower))
-            other.interferers.append((sender.position, sender.transmitPower))
-        }
+        let end = now.advanced(by: frame.duration)
         var place = onAir.count
-        while place > 0, onAir[place - 1].end <= transmission.end { place -= 1 }
-        onAir.insert(transmission, at: place)
+        while place > 0, onAir[place - 1].end <= end { place -= 1 }
+        onAir.insert(
+            Transmission(
+                sender: sender, frame: frame, start: now, end: end, receivers: spareReceivers.popLast() ?? []),
+            at: place)
+        if onAir.count > 1 { noteInterference(with: place) }
         for listener in listeners[Int(frame.channel)] {
-            guard !listener.isReceiving, listener.accessAddress == frame.accessAddress else { continue }
-            notice(transmission, by: listener, at: now)
+            guard !listener.isReceiving, listener.accessAddress == frame.accessAddress,
+                let power = notice(from: sender, by: listener)
+            else { continue }
+            listener.isReceiving = true
+            onAir[place].receivers.append((listener, power))
+            listener.receptionBegan()
         }
     }
 
-    /// Lets one receiver take the packet up, if it is strong enough.
-    private func notice(_ transmission: Transmission, by listener: Device, at now: Instant) {
-        let sender = transmission.sender!
+    private func noteInterference(with place: Int) {
+        let (new, channel) = (onAir[place].sender, onAir[place].frame.channel)
+        for index in onAir.indices where index != place && onAir[index].frame.channel == channel {
+            let other = onAir[index].sender
+            onAir[place].interferers.append((other.position, other.transmitPower))
+            onAir[index].interferers.append((new.position, new.transmitPower))
+        }
+    }
+
+    /// How strong the packet is where the receiver is, in dBm; `nil` if it is not noticed there.
+    private func notice(from sender: Device, by listener: Device) -> Double? {
         let chance = generator.next()
         let loss = environment.pathLoss(sender.position.distance(to: listener.position))
         // Two uniform numbers of 16 bits make a triangle: small deviations are likelier than large ones.
         let triangle = Double(chance & 0xFFFF) + Double(chance >> 16 & 0xFFFF) - 65535
         let power = sender.transmitPower - loss + environment.fading * triangle / 65535
-        guard power >= environment.sensitivity + RadioEnvironment.noticeableMargin else { return }
-        if environment.packetLoss > 0, Double(chance >> 32) < environment.packetLoss * 4_294_967_296 { return }
-        listener.isReceiving = true
-        transmission.receivers.append((listener, power))
-        listener.receptionBegan(at: now)
+        guard power >= environment.sensitivity + RadioEnvironment.noticeableMargin else { return nil }
+        if environment.packetLoss > 0, Double(chance >> 32) < environment.packetLoss * 4_294_967_296 { return nil }
+        return power
     }
 
     /// Ends the packet that `device` is sending before its time.
     func abort(_ device: Device) {
-        for transmission in onAir where transmission.sender === device { transmission.isBroken = true }
+        for index in onAir.indices where onAir[index].sender === device { onAir[index].isBroken = true }
     }
 
     /// Ends the packet whose time has come, and hands it to its receivers in the order of their numbers.
     func endNext(at now: Instant) {
-        let transmission = onAir.removeLast()
+        var transmission = onAir.removeLast()
+        let isTapped = tap != nil
         if transmission.receivers.count > 1 {
             transmission.receivers.sort { $0.device.number < $1.device.number }
         }
@@ -112,26 +126,15 @@ final class Medium {
             let reception = Reception(
                 frame: transmission.frame, start: transmission.start,
                 rssi: Int8(max(-127, min(20, power.rounded()))), isIntact: survives(transmission, at: device, power))
-            if tap != nil {
+            if isTapped {
                 receptions.append(.init(device: device.number, rssi: reception.rssi, isIntact: reception.isIntact))
             }
             device.received(reception, at: now)
         }
         if !transmission.isBroken { transmission.sender.transmissionEnded(at: now) }
-        tap?(
-            AirPacket(
-                channel: transmission.frame.channel, accessAddress: transmission.frame.accessAddress,
-                start: transmission.start, duration: transmission.frame.duration, octets: transmission.frame.octets,
-                sender: transmission.sender.number, receptions: receptions))
-        recycle(transmission)
-    }
-
-    private func recycle(_ transmission: Transmission) {
+        if isTapped { tap?(transmission.seen(by: receptions)) }
         transmission.receivers.removeAll(keepingCapacity: true)
-        transmission.interferers.removeAll(keepingCapacity: true)
-        transmission.frame.payload = []
-        transmission.isBroken = false
-        spare.append(transmission)
+        spareReceivers.append(transmission.receivers)
     }
 
     /// Whether the packet reaches the receiver whole: neither noise nor another packet has touched it.

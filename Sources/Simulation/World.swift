@@ -28,6 +28,8 @@ package final class World: AdapterLoop, @unchecked Sendable {
 
     private struct Delivery {
         let device: Device
+        /// Which of the device's hosts it is from or for.
+        let generation: Int
         let direction: HCIDirection
         let packet: [UInt8]
     }
@@ -60,7 +62,8 @@ package final class World: AdapterLoop, @unchecked Sendable {
     private let mediumParticipant: Int
     private var actions = ActionQueue()
     private var deliveries: [Delivery] = []
-    private var nextDelivery = 0
+    /// An empty array to be used again.
+    private var spareDeliveries: [Delivery] = []
     /// Whether somebody outside may have been told something since the last settling.
     private var isUnsettled = true
 
@@ -137,6 +140,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
 
     /// Runs all that happens up to and including `end`, which then is the time.
     package func run(until end: Instant) {
+        deliverAll()
         settle()
         while let next = heap.first, next.deadline <= end {
             step(next)
@@ -181,7 +185,6 @@ package final class World: AdapterLoop, @unchecked Sendable {
 
     /// Returns when nobody has anything to do at this instant.
     private func settle() {
-        deliverAll()
         while true {
             let (work, settles) = inbox.withLock { inbox in
                 let work = inbox.work
@@ -210,34 +213,34 @@ package final class World: AdapterLoop, @unchecked Sendable {
     // MARK: Between the parts of a device
 
     func deliver(_ packet: [UInt8], of device: Device, _ direction: HCIDirection) {
-        deliveries.append(Delivery(device: device, direction: direction, packet: packet))
-    }
-
-    /// The lines of a device without power are empty.
-    func dropDeliveries(of device: Device) {
-        deliveries[nextDelivery...].removeAll { $0.device === device }
+        deliveries.append(Delivery(device: device, generation: device.generation, direction: direction, packet: packet))
     }
 
     private func deliverAll() {
-        guard !deliveries.isEmpty else { return }
-        while nextDelivery < deliveries.count {
-            let delivery = deliveries[nextDelivery]
-            nextDelivery += 1
-            let device = delivery.device
-            guard device.isOnAir else { continue }
-            hciTap?(now, device, delivery.direction, delivery.packet)
-            switch delivery.direction {
-            case .hostToController:
-                device.controller.receive(delivery.packet, at: now)
-                noteController(device)
-            case .controllerToHost:
-                isUnsettled = true
-                device.host?.receive(delivery.packet, at: now)
-                noteHost(device)
-            }
+        while !deliveries.isEmpty {
+            var batch = spareDeliveries
+            spareDeliveries = []
+            swap(&batch, &deliveries)
+            for delivery in batch { deliver(delivery) }
+            batch.removeAll(keepingCapacity: true)
+            spareDeliveries = batch
         }
-        deliveries.removeAll(keepingCapacity: true)
-        nextDelivery = 0
+    }
+
+    private func deliver(_ delivery: Delivery) {
+        let device = delivery.device
+        // The lines of a device without power are empty, and the next host gets nothing of the one before.
+        guard device.isOnAir, delivery.generation == device.generation else { return }
+        hciTap?(now, device, delivery.direction, delivery.packet)
+        switch delivery.direction {
+        case .hostToController:
+            device.controller.receive(delivery.packet, at: now)
+            noteController(device)
+        case .controllerToHost:
+            isUnsettled = true
+            device.host?.receive(delivery.packet, at: now)
+            noteHost(device)
+        }
     }
 
     func transmit(_ frame: RadioFrame, from device: Device) {

@@ -8,6 +8,8 @@ import LinkLayer
 extension VirtualController {
     /// Hands the radio to whoever is due.
     func arbitrate(at now: Instant) {
+        // The usual case by far: the only link is in the middle of its event.
+        if case .link = holder, links.count == 1 { return }
         var index = 0
         while index < links.count {
             let link = links[index]
@@ -115,35 +117,37 @@ extension VirtualController {
         }
     }
 
-    /// The earliest instant at which something happens that nobody from outside causes.
+    /// The earliest instant at which somebody wants the radio, or a link gives up waiting.
     func nextDeadline(at now: Instant) -> Instant? {
         var earliest: Instant?
-        func consider(_ instant: Instant?) {
-            guard let instant else { return }
-            if let known = earliest, known <= instant { return }
-            earliest = instant
-        }
-        switch radio {
-        case .armed(let start): consider(start)
-        case .listening(let end): consider(end)
-        case .idle, .transmitting, .receiving: break
-        }
+        var holdingLink: Link?
+        if case .link(let link) = holder { holdingLink = link }
         for link in links {
-            consider(link.connection.deadline)
-            if !isHolder(link) { consider(link.connection.nextStart) }
+            earliest = Self.earlier(earliest, link.connection.deadline)
+            if link !== holdingLink { earliest = Self.earlier(earliest, link.connection.nextStart) }
         }
         // What is due already waits for the radio, and is looked at again when that becomes free.
-        func considerLater(_ instant: Instant?) {
-            if let instant, instant > now { consider(instant) }
-        }
         switch holder {
-        case .advertiser, .link: break
-        case .scanner, .initiator: considerLater(advertiser?.nextStart)
+        case .advertiser, .link:
+            break
+        case .scanner, .initiator:
+            earliest = Self.earlier(earliest, Self.later(than: now, advertiser?.nextStart))
         case .nobody:
-            considerLater(advertiser?.nextStart)
-            considerLater(scanner?.nextStart)
-            considerLater(initiator?.nextStart)
+            earliest = Self.earlier(earliest, Self.later(than: now, advertiser?.nextStart))
+            earliest = Self.earlier(earliest, Self.later(than: now, scanner?.nextStart))
+            earliest = Self.earlier(earliest, Self.later(than: now, initiator?.nextStart))
         }
         return earliest
+    }
+
+    private static func earlier(_ left: Instant?, _ right: Instant?) -> Instant? {
+        guard let left else { return right }
+        guard let right else { return left }
+        return min(left, right)
+    }
+
+    private static func later(than now: Instant, _ instant: Instant?) -> Instant? {
+        guard let instant, instant > now else { return nil }
+        return instant
     }
 }

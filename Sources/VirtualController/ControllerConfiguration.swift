@@ -36,7 +36,8 @@ package struct ControllerConfiguration: Sendable {
     func capabilities(hostAnswersParameterRequests: Bool) -> LinkCapabilities {
         LinkCapabilities(
             features: Self.features.rawValue, version: Self.version, maxOctets: maxDataOctets,
-            clockAccuracy: clockAccuracy, hostAnswersParameterRequests: hostAnswersParameterRequests)
+            clockAccuracy: clockAccuracy, hostAnswersParameterRequests: hostAnswersParameterRequests,
+            completionBatch: max(1, Int(aclCount) / 3))
     }
 }
 

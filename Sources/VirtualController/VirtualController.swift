@@ -67,6 +67,8 @@ package final class VirtualController {
 
     /// When ``wake(at:)`` must be called.
     package private(set) var deadline: Instant?
+    /// The same, if the radio had nothing to wait for.
+    private var deadlineBesidesRadio: Instant?
 
     package init(
         _ configuration: ControllerConfiguration, surroundings: any ControllerSurroundings,
@@ -103,15 +105,16 @@ package final class VirtualController {
     /// The packet that was given to the antenna has left it.
     package func transmissionEnded(at now: Instant) {
         guard case .transmitting = radio else { return }
+        radio = .idle
         feed(.sent, at: now)
         settle(at: now)
     }
 
     /// A packet with the right access address has begun on the channel it listens to.
-    package func receptionBegan(at now: Instant) {
+    package func receptionBegan() {
         guard case .listening = radio else { return }
         radio = .receiving
-        deadline = nextDeadline(at: now)
+        deadline = deadlineBesidesRadio
     }
 
     /// That packet has ended.
@@ -182,6 +185,12 @@ package final class VirtualController {
 
     private func settle(at now: Instant) {
         arbitrate(at: now)
-        deadline = nextDeadline(at: now)
+        let others = nextDeadline(at: now)
+        deadlineBesidesRadio = others
+        switch radio {
+        case .armed(let start): deadline = others.map { min($0, start) } ?? start
+        case .listening(let end): deadline = others.map { min($0, end) } ?? end
+        case .idle, .transmitting, .receiving: deadline = others
+        }
     }
 }

@@ -106,7 +106,11 @@ package struct Connection: Sendable {
     }
 
     private var receiveMargin: Duration {
-        AirTiming.sleepClockJitter + widening * (event - lastHeardEvent)
+        switch event - lastHeardEvent {
+        case 0: AirTiming.sleepClockJitter
+        case 1: AirTiming.sleepClockJitter + widening
+        case let events: AirTiming.sleepClockJitter + widening * events
+        }
     }
 
     /// The time in which one exchange of the longest packets fits.
@@ -272,7 +276,7 @@ package struct Connection: Sendable {
     private mutating func step(_ events: Int) {
         event += events
         skipped = events - 1
-        anchor = anchor.advanced(by: interval * events)
+        anchor = anchor.advanced(by: events == 1 ? interval : interval * events)
     }
 
     /// Goes back to the earliest of the skipped events that can still be reached: there is something to say.
@@ -335,10 +339,10 @@ extension Connection {
         }
     }
 
-    /// Tells the host at the end of the event, or as soon as a burst has used up a few of its buffers.
+    /// Tells the host at the end of the event, or as soon as a burst has used up a good part of its buffers.
     private mutating func noteCompleted(reports: inout [ConnectionReport]) {
         completed += 1
-        guard completed >= 4 else { return }
+        guard completed >= capabilities.completionBatch else { return }
         reports.append(.completed(completed))
         completed = 0
     }

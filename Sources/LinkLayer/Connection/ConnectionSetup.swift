@@ -18,16 +18,19 @@ package struct LinkCapabilities: Sendable {
     package var clockAccuracy: Int
     /// Whether the host answers a peer that asks for other connection parameters.
     package var hostAnswersParameterRequests: Bool
+    /// After how many completed packets the host is told at once, and not at the end of the event.
+    package var completionBatch: Int
 
     package init(
         features: UInt64, version: VersionIndication, maxOctets: UInt16, clockAccuracy: Int,
-        hostAnswersParameterRequests: Bool
+        hostAnswersParameterRequests: Bool, completionBatch: Int
     ) {
         self.features = features
         self.version = version
         self.maxOctets = maxOctets
         self.clockAccuracy = clockAccuracy
         self.hostAnswersParameterRequests = hostAnswersParameterRequests
+        self.completionBatch = completionBatch
     }
 }
 
