@@ -1,5 +1,6 @@
 import BluetoothTypes
 import ByteCodec
+import EventLoop
 import HCI
 import ProtocolTestKit
 import Testing
@@ -155,6 +156,33 @@ struct CommandTests {
         for octets in [[], [0x00], [0x01], hex("01 03 0C 01"), hex("09 00 00"), hex("04 0E 00"), hex("02 40 00 09 00")]
         {
             #expect(bench.exchange(octets) == [hex("04 10 01 01")])
+        }
+        #expect(bench.status(Reset()) == .success)
+    }
+}
+
+@Suite("Hostile hosts")
+struct HostileHostTests {
+    @Test("Whatever a host sends, the controller answers and lives on", arguments: 0..<20 as Range<UInt64>)
+    func anything(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let bench = Bench()
+        _ = bench.exchange(SetEventMask(mask: UInt64.max).packet)
+        for _ in 0..<2000 {
+            let opcode =
+                Bool.random(using: &generator)
+                ? VirtualController.supportedCommands.randomElement(using: &generator)!.rawValue
+                : UInt16.random(in: 0...UInt16.max, using: &generator)
+            let count = [0, 1, 2, 4, 6, 7, 8, 14, 15, 20, 25, 32].randomElement(using: &generator)!
+            let parameters = (0..<count).map { _ in
+                Bool.random(using: &generator)
+                    ? UInt8.random(in: 0...3, using: &generator)
+                    : UInt8.random(in: 0...255, using: &generator)
+            }
+            let header = [0x01, UInt8(truncatingIfNeeded: opcode), UInt8(opcode >> 8), UInt8(count)]
+            let answers = bench.exchange(header + parameters)
+            #expect(answers.contains { [0x0E, 0x0F].contains($0[1]) })
+            _ = bench.wait(.milliseconds(Int.random(in: 0...50, using: &generator)))
         }
         #expect(bench.status(Reset()) == .success)
     }

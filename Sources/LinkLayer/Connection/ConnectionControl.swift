@@ -101,6 +101,8 @@ extension Connection {
     // MARK: Sending
 
     private mutating func sendControl(_ payload: [UInt8], at now: Instant) {
+        // A peer that keeps asking and never acknowledges is not answered without end.
+        guard queue.controlCount < 16 else { return }
         queue.append(control: payload)
         attendNextEvent(at: now)
     }
@@ -236,7 +238,9 @@ extension Connection {
 
     private mutating func takeUpdate(_ indication: ConnectionUpdateIndication, reports: inout [ConnectionReport]) {
         guard let event = event(at: indication.instant) else { return close(.instantPassed, reports: &reports) }
-        guard indication.timing.isValid, indication.windowSize >= 1 else {
+        guard indication.timing.isValid, indication.windowSize >= 1,
+            indication.windowOffset <= indication.timing.interval
+        else {
             return close(.invalidParameters, reports: &reports)
         }
         control.pendingUpdate = (indication, event)

@@ -21,7 +21,7 @@ struct TransmitQueue: Sendable {
     var maxOctets = 27
 
     var isEmpty: Bool { controls.isEmpty && packets.isEmpty }
-    var hasControl: Bool { !controls.isEmpty }
+    var controlCount: Int { controls.count }
 
     mutating func append(_ payload: ArraySlice<UInt8>, isContinuation: Bool) {
         packets.append(HostPacket(kind: isContinuation ? .continuation : .start, payload: payload))
