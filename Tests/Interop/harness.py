@@ -33,6 +33,19 @@ def free_ports(count):
     return ports
 
 
+def listening_ports():
+    """The ports that somebody in this network listens on. To connect would be to use them: each connection to
+    RootCanal's HCI port makes a controller."""
+    ports = set()
+    for file in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(file) as table:
+            for row in table.readlines()[1:]:
+                columns = row.split()
+                if columns[3] == "0A":  # TCP_LISTEN, linux/tcp_states.h
+                    ports.add(int(columns[1].rpartition(":")[2], 16))
+    return ports
+
+
 class Program:
     """A process whose output, standard error included, can be waited for."""
 
@@ -102,27 +115,23 @@ class RootCanal:
             "RootCanal",
             [str(binary), "-hci_port", str(self.port), "-test_port", str(test), "-link_port", str(link),
              "-link_ble_port", str(link_le)], environment)
-        # Not the HCI port is asked whether it is open: each connection there makes a controller.
         end = time.monotonic() + 20
-        while not self.quicken(test):
+        while not {self.port, test} <= listening_ports():
             self.program.read(0.05)
             expect(self.program.process.poll() is None, f"RootCanal did not start.\n{self.program.shown()}")
             expect(time.monotonic() < end, f"RootCanal opened no port.\n{self.program.shown()}")
+        self.quicken(test)
 
     @staticmethod
     def quicken(port):
-        """Sets 1 ms instead of 5 ms from one tick to the next. False if RootCanal does not answer yet.
+        """Sets 1 ms instead of 5 ms from one tick to the next.
 
         The test port's own protocol: length and command, number of arguments, length and argument; the answer is a
         text after its length."""
         command, argument = b"set_timer_period", b"1"
-        try:
-            with socket.create_connection(("127.0.0.1", port), 1) as channel:
-                channel.sendall(bytes([len(command)]) + command + b"\x01" + bytes([len(argument)]) + argument)
-                channel.settimeout(2)
-                return len(channel.recv(256)) >= 4
-        except OSError:
-            return False
+        with socket.create_connection(("127.0.0.1", port), 5) as channel:
+            channel.sendall(bytes([len(command)]) + command + b"\x01" + bytes([len(argument)]) + argument)
+            expect(channel.recv(256), "RootCanal's test port does not answer")
 
     @property
     def for_bumble(self):

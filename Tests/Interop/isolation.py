@@ -37,16 +37,30 @@ int bind(int fd, const struct sockaddr *address, socklen_t length) {
 
 def enter_private_network():
     """Moves this process into a namespace of its own. False if the system does not allow it."""
+    # A child tries first: there is no way back out of a namespace that the system makes but does not let us set up.
+    child = os.fork()
+    if child == 0:
+        try:
+            move()
+            os._exit(0)
+        except OSError:
+            os._exit(1)
+    if os.waitpid(child, 0)[1] != 0:
+        return False
+    move()
+    return True
+
+
+def move():
     if libc.unshare(CLONE_NEWNET) != 0:
         user, group = os.getuid(), os.getgid()
         if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
-            return False
+            raise OSError(ctypes.get_errno(), "no namespaces")
         for file, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
             with open(f"/proc/self/{file}", "w") as out:
                 out.write(text)
     with socket.socket() as any_socket:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
-    return True
 
 
 def loopback_library(folder):
