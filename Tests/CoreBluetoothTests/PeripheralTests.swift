@@ -131,7 +131,8 @@ struct PeripheralTests {
             service([
                 .init(type: CBUUID(string: "FFF1"), properties: [.read, .write], value: nil, permissions: []),
                 .init(
-                    type: CBUUID(string: "FFF2"), properties: .notify, value: nil, permissions: [.readable, .writeable]),
+                    type: CBUUID(string: "FFF2"), properties: .notify, value: nil,
+                    permissions: [.readable, .writeable]),
             ]))
         #expect(host.reports.count == 4 && host.reports.allSatisfy { $0.hasPrefix("[CoreBluetooth] WARNING: ") })
         #expect(host.asked.count == 1, "warned, not refused")

@@ -5,53 +5,68 @@ import Testing
 struct Source: CustomTestStringConvertible, Sendable {
     struct Line: Sendable {
         var number: Int
-        var text: String
-        /// Without comments and the contents of strings, as far as one line shows.
-        var code: String
+        var text: Substring
+        /// Without comments and without the contents of strings.
+        var code: Substring
+
+        /// The words of the code.
+        var words: [Substring] { code.split { !$0.isLetter && !$0.isNumber && $0 != "_" } }
     }
 
-    /// The folder's first component: `Sources`, `Tests` or `Examples`.
-    var area: String
-    /// The target's folder.
+    /// The folder under `Sources`, `Tests` or `Examples`.
     var target: String
+    /// From the package's root on.
     var path: String
     var lines: [Line]
     var testDescription: String { path }
 
+    static func all(in areas: String...) throws -> [Source] {
+        try areas.flatMap { area in
+            try Tree.files(in: area).filter { $0.hasSuffix(".swift") }.map { try Source(path: $0) }
+        }
+    }
+
+    private init(path: String) throws {
+        self.init(path: path, text: try String(contentsOf: Tree.root.appending(path: path), encoding: .utf8))
+    }
+
+    init(path: String, text: String) {
+        let code = SwiftText.code(of: text)
+        func lines(_ text: String) -> [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
+        self.path = path
+        target = path.split(separator: "/").dropFirst().first.map(String.init) ?? ""
+        self.lines = zip(lines(text), lines(code)).enumerated().map { index, line in
+            Line(number: index + 1, text: line.0, code: line.1)
+        }
+    }
+
+    /// Where a finding is, for a failure's sentence.
+    func at(_ line: Line) -> String { "\(path):\(line.number)" }
+}
+
+/// The package's folder.
+enum Tree {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    static func all(in areas: String...) throws -> [Source] {
-        try areas.flatMap { area in
-            let folder = root.appending(path: area)
-            let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
-            let paths = (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }
-            return try paths.sorted { $0.path < $1.path }.map { try Source(area: area, file: $0) }
+    /// The paths of all files below a folder, from the root on, in order. None if there is no such folder.
+    static func files(in folder: String) -> [String] {
+        let start = root.appending(path: folder)
+        let below = FileManager.default.enumerator(at: start, includingPropertiesForKeys: [.isRegularFileKey])
+        let files = (below?.compactMap { $0 as? URL } ?? []).filter { url in
+            (try? url.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true
         }
+        return files.map { String($0.path.dropFirst(root.path.count + 1)) }.filter { !$0.contains("__pycache__") }
+            .sorted()
     }
 
-    private init(area: String, file: URL) throws {
-        let text = try String(contentsOf: file, encoding: .utf8)
-        path = String(file.path.dropFirst(Self.root.path.count + 1))
-        self.area = area
-        target = path.split(separator: "/")[1].description
-        lines = text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().map {
-            Line(number: $0 + 1, text: String($1), code: Self.code(of: $1))
-        }
-    }
-
-    private static func code(of line: Substring) -> String {
-        var code = ""
-        var isInString = false
-        var previous: Character = " "
-        for character in line {
-            if character == "\"", previous != "\\" { isInString.toggle() }
-            if !isInString {
-                if character == "/", previous == "/" { return String(code.dropLast()) }
-                code.append(character)
+    /// The names directly in a folder.
+    static func folders(in folder: String) -> [String] {
+        Set(
+            files(in: folder).compactMap { path in
+                let parts = path.split(separator: "/")
+                return parts.count > 2 ? String(parts[1]) : nil
             }
-            previous = character
-        }
-        return code
+        ).sorted()
     }
 }
