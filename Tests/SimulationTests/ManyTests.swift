@@ -35,6 +35,21 @@ struct ManyTests {
         #expect(central.disconnections.isEmpty)
     }
 
+    @Test(
+        "A central with a busy link still connects to another peripheral within a second",
+        arguments: 1...5 as ClosedRange<UInt64>)
+    func connectBesideBusyLink(seed: UInt64) throws {
+        let pair = try Pair(seed: seed)
+        pair.peripheral.host.supply(pair.peripheralHandle, buffers: 20) { ConnectionTests.numbered(0) }
+        let other = Station(pair.world, "other", 0xA9)
+        other.advertise()
+        pair.central.scan()
+        pair.central.connect(to: other, interval: 24, timeout: 200)
+        pair.world.run(for: .seconds(1))
+        #expect(pair.central.connections.count == 2)
+        #expect(pair.central.disconnections.isEmpty)
+    }
+
     @Test("Both roles at once, scanning and advertising beside two busy links")
     func allRoles() throws {
         let world = World(seed: 12)
