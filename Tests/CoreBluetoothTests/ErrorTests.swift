@@ -60,6 +60,13 @@ struct ErrorTests {
         #expect((error as NSError).localizedDescription == text)
     }
 
+    @Test("An error prints with its text")
+    func printing() {
+        let error: any Error = CBError(.connectionTimeout)
+        #expect(
+            "\(error)" == "Error Domain=CBErrorDomain Code=6 \"The connection has timed out unexpectedly.\"")
+    }
+
     @Test("An app's own text wins")
     func userInfo() {
         let error = CBError(.unknown, userInfo: [NSLocalizedDescriptionKey: "Mine", "key": 1])

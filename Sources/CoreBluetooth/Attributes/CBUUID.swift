@@ -13,6 +13,12 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
         super.init()
     }
 
+    /// All zero: what Apple's class makes of it is of no use either, but sources have it.
+    public override init() {
+        bluetoothUUID = .uuid128(0)
+        super.init()
+    }
+
     /// From 4 or 8 hexadecimal digits, or the 36 characters of a 128-bit UUID, in either case. Any other text is a
     /// mistake in the program and ends it.
     public init(string theString: String) {

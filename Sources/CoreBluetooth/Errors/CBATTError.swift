@@ -23,6 +23,8 @@ public struct CBATTError: _BridgedStoredNSError {
     /// A sentence for a person.
     public var localizedDescription: String { _nsError.localizedDescription }
 
+    public var description: String { errorDescription(of: _nsError) }
+
     public static var success: CBATTError.Code { .success }
     public static var invalidHandle: CBATTError.Code { .invalidHandle }
     public static var readNotPermitted: CBATTError.Code { .readNotPermitted }

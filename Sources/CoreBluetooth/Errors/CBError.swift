@@ -21,6 +21,8 @@ public struct CBError: _BridgedStoredNSError {
     /// A sentence for a person.
     public var localizedDescription: String { _nsError.localizedDescription }
 
+    public var description: String { errorDescription(of: _nsError) }
+
     public static var unknown: CBError.Code { .unknown }
     public static var invalidParameters: CBError.Code { .invalidParameters }
     public static var invalidHandle: CBError.Code { .invalidHandle }

@@ -42,3 +42,8 @@ extension HostFailure {
         }
     }
 }
+
+/// As Apple's systems print an error; Foundation on Linux leaves the text out.
+func errorDescription(of error: NSError) -> String {
+    "Error Domain=\(error.domain) Code=\(error.code) \"\(error.localizedDescription)\""
+}

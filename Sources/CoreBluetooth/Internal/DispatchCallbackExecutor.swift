@@ -6,10 +6,13 @@ final class DispatchCallbackExecutor: CallbackExecutor {
     // if the app's queue is a concurrent one. It bears the same label, for that is what a log shows.
     private let queue: DispatchQueue
     private let isMain: Bool
+    private static let mainMark = DispatchSpecificKey<Bool>()
     private let key = DispatchSpecificKey<Bool>()
 
     init(_ queue: DispatchQueue?) {
-        isMain = queue == nil || queue === DispatchQueue.main
+        // On Linux each mention of the main queue makes a new object: it is recognised by a mark.
+        DispatchQueue.main.setSpecific(key: Self.mainMark, value: true)
+        isMain = queue == nil || queue?.getSpecific(key: Self.mainMark) == true
         if let queue, !isMain {
             self.queue = DispatchQueue(label: queue.label, target: queue)
         } else {
