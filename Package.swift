@@ -22,6 +22,7 @@ let package = Package(
         .target(name: "LinkLayer", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(name: "L2CAP", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(name: "ATT", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop"]),
+        .target(name: "SMP", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop", "BluetoothCrypto"]),
         // Layer 2: what needs one neighbour of layer 1.
         .target(name: "GATT", dependencies: ["ATT", "BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(name: "GAP", dependencies: ["HCI", "BluetoothTypes", "ByteCodec", "EventLoop"]),
@@ -47,7 +48,8 @@ let package = Package(
         .target(
             name: "Backends",
             dependencies: [
-                "Simulation", "LocalSession", "HCITransport", "Host", "HostInterface", "BluetoothCrypto", "BluetoothTypes",
+                "Simulation", "LocalSession", "HCITransport", "Host", "HostInterface", "BluetoothCrypto",
+                "BluetoothTypes",
                 "EventLoop",
             ]),
         // Layer 6: Apple's API.
@@ -70,7 +72,10 @@ let package = Package(
             ]),
         .executableTarget(name: "ble", dependencies: ["BluetoothTool"]),
         .target(
-            name: "ConformanceKit", dependencies: ["GATT", "ATT", "GAP", "BluetoothTypes", "EventLoop"]),
+            name: "ConformanceKit",
+            dependencies: [
+                "GATT", "ATT", "GAP", "SMP", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
+            ]),
         .executableTarget(name: "conformance", dependencies: ["ConformanceKit"]),
         .executableTarget(
             name: "benchmark",
@@ -97,6 +102,7 @@ let package = Package(
         .target(name: "ProtocolTestKit", dependencies: ["ByteCodec", "EventLoop"]),
         .testTarget(name: "ByteCodecTests", dependencies: ["ByteCodec", "ProtocolTestKit"]),
         .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"]),
+        .testTarget(name: "BluetoothCryptoTests", dependencies: ["BluetoothCrypto", "ConformanceKit"]),
         .testTarget(name: "EventLoopTests", dependencies: ["ATT", "EventLoop"]),
         .testTarget(
             name: "HCITests", dependencies: ["HCI", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
@@ -105,6 +111,12 @@ let package = Package(
             dependencies: ["LinkLayer", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
         .testTarget(
             name: "L2CAPTests", dependencies: ["L2CAP", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
+        .testTarget(
+            name: "SMPTests",
+            dependencies: [
+                "SMP", "ConformanceKit", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
+                "ProtocolTestKit",
+            ]),
         .testTarget(
             name: "ATTTests", dependencies: ["ATT", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
         .testTarget(

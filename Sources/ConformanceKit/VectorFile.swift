@@ -5,6 +5,7 @@ package enum VectorFile {
     case gattScripts(GATTScripts)
     case advertisements(Advertisements)
     case uuidStrings(UUIDStrings)
+    case cryptoVectors(CryptoVectors)
 
     /// - Throws: ``VectorFileError`` if the file is not JSON, of no known format, or damaged.
     package init(_ data: Data) throws(VectorFileError) {
@@ -21,6 +22,7 @@ package enum VectorFile {
         case ["databases", "cases"]: self = .gattScripts(try Self.decode(data))
         case ["advertisements"]: self = .advertisements(try Self.decode(data))
         case ["valid", "malformed"]: self = .uuidStrings(try Self.decode(data))
+        case ["vectors", "sm_io_matrix"]: self = .cryptoVectors(try Self.decode(data))
         default:
             let keys = object.keys.sorted().joined(separator: ", ")
             throw VectorFileError("The format is not known: keys \(keys.isEmpty ? "none" : keys).")
@@ -48,6 +50,7 @@ package enum VectorFile {
         case .gattScripts(let scripts): try scripts.play()
         case .advertisements(let advertisements): advertisements.play()
         case .uuidStrings(let strings): strings.play()
+        case .cryptoVectors(let vectors): vectors.play()
         }
     }
 

@@ -35,7 +35,7 @@ struct ImportTests {
             // 8: executables, and what they are made of.
             "BluetoothTool": backends.union(tutorials).union(["CoreBluetooth", "BluetoothSimulation"]),
             "ble": ["BluetoothTool"],
-            "ConformanceKit": host,
+            "ConformanceKit": host.union(["SMP"]),
             "conformance": ["ConformanceKit"],
             "benchmark": backends.union(host),
             // For tests.
