@@ -36,7 +36,8 @@ package enum DefaultRadio {
             return AdapterRadio(place: "\(address)", configuration: configuration) { loop throws(TransportError) in
                 try StreamTransport.connect(path: path, on: loop)
             }
-        case .simulated, .adapter, .serial:
+        case .simulated(world: nil): return SimulatedPlace.open()
+        case .simulated(.some), .adapter, .serial:
             return unavailable(
                 "The radio \(address) is of a kind that this version cannot open. Use simulated, tcp:HOST:PORT or "
                     + "unix:PATH.")
