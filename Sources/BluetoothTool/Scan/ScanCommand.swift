@@ -12,6 +12,8 @@ struct ScanCommand {
     private let isJSON: Bool
 
     private static let step = Duration.milliseconds(250)
+    /// How long a radio may take to be on.
+    private static let patience = Duration.seconds(25)
 
     init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
         self.tool = tool
@@ -41,8 +43,11 @@ struct ScanCommand {
             onProblem: { problem = $0 })
         let stage = makeStage()
         stage.asUser(of: "phone") { scanner.start() }
-        while stage.now < limit, problem == nil {
-            stage.run(for: min(Self.step, limit - stage.now)) { problem != nil }
+        // A controller that does not answer is found out by the host, which then says so.
+        stage.run(for: Self.patience) { scanner.wasPoweredOn || problem != nil }
+        let end = stage.now + limit
+        while scanner.wasPoweredOn, stage.now < end, problem == nil {
+            stage.run(for: min(Self.step, end - stage.now)) { problem != nil }
             // Simulated time would be over before anybody could look.
             if view.isLive, stage is SimulatedStage { Thread.sleep(forTimeInterval: Self.step / .seconds(1)) }
             view.refresh()
@@ -51,7 +56,7 @@ struct ScanCommand {
         if scanner.wasPoweredOn { view.finish() }
         guard scanner.wasPoweredOn else {
             let why = (stage as? RealStage)?.whyUnusable ?? problem
-            tool.printError("ble: \(why ?? "the radio was not on within \(limit / .seconds(1)) s")")
+            tool.printError("ble: \(why ?? "the radio was not on within \(Self.patience / .seconds(1)) s")")
             return .noRadio
         }
         return .success
@@ -60,7 +65,7 @@ struct ScanCommand {
     private func makeStage() -> any Stage {
         // What the library has to say of the radio is said at the end, once.
         let timeline = Timeline()
-        if let factory = radio.factory { return RealStage(radio: factory, timeline: timeline, limit: limit) }
+        if let factory = radio.factory { return RealStage(radio: factory, timeline: timeline, limit: limit + Self.patience) }
         let stage = SimulatedStage(seed: 0, timeline: timeline)
         stage.addNeighbourhood()
         return stage
