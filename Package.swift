@@ -68,7 +68,8 @@ let package = Package(
             name: "BluetoothTool",
             dependencies: [
                 "SmartLock", "TwoRoles", "Smallest", "WhichLock", "CoreBluetooth", "BluetoothSimulation", "Backends",
-                "Simulation", "LocalSession", "HCITransport", "Host", "HostInterface", "BluetoothTypes", "EventLoop",
+                "Simulation", "LocalSession", "HCITransport", "Host", "HostInterface", "GAP", "BluetoothTypes",
+                "EventLoop",
             ]),
         .executableTarget(name: "ble", dependencies: ["BluetoothTool"]),
         .target(

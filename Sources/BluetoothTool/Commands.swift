@@ -16,6 +16,11 @@ extension CommandSyntax {
                 help: "the seed of all chance, 0...4294967295 (0 if left out);\nthe same seed gives the same output"),
             OptionSyntax(name: "--json", value: nil, help: "one object a line instead of text"),
             OptionSyntax(
+                name: "--capture", value: "FILE",
+                help:
+                    "write what passes between the phone and its controller,\nfor Wireshark or btmon (btsnoop); with NAME only"
+            ),
+            OptionSyntax(
                 name: "--radio", value: "ADDRESS",
                 help: "play the same programs on another radio, in real time,\nagainst whatever is there"),
             OptionSyntax(

@@ -33,7 +33,7 @@ struct ImportTests {
                 "CoreBluetooth", "Backends", "Simulation", "Host", "HostInterface",
             ]),
             // 8: executables, and what they are made of.
-            "BluetoothTool": backends.union(tutorials).union(["CoreBluetooth", "BluetoothSimulation"]),
+            "BluetoothTool": backends.union(tutorials).union(["CoreBluetooth", "BluetoothSimulation", "Backends", "GAP"]),
             "ble": ["BluetoothTool"],
             "ConformanceKit": host.union(["SMP"]),
             "conformance": ["ConformanceKit"],

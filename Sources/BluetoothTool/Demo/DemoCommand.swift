@@ -1,4 +1,6 @@
 import Backends
+import Foundation
+import HCITransport
 
 /// `ble demo`: plays demos, prints what happens, and judges.
 struct DemoCommand {
@@ -9,6 +11,7 @@ struct DemoCommand {
     private let seed: UInt64
     private let radio: (any SessionFactory)?
     private let limit: Duration
+    private let capture: String?
 
     init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
         self.tool = tool
@@ -18,6 +21,10 @@ struct DemoCommand {
         limit = .seconds(try arguments.number("--seconds", in: 1...3600) ?? 120)
         radio = try arguments.values["--radio"].map(RadioChoice.init)?.factory
         demos = try Self.chosen(arguments.operands.first)
+        capture = arguments.values["--capture"]
+        guard capture == nil || radio == nil && demos.count == 1 else {
+            throw UsageError("--capture records one demo in its simulated world: name the demo, and no --radio")
+        }
     }
 
     private static func chosen(_ name: String?) throws(UsageError) -> [Demo] {
@@ -31,10 +38,19 @@ struct DemoCommand {
 
     func run() -> ToolStatus {
         guard !listsOnly else { return list() }
+        do {
+            return try playAll()
+        } catch {
+            tool.printError("ble: \(error.path) cannot be written: \(error.reason)")
+            return .failure
+        }
+    }
+
+    private func playAll() throws(FileError) -> ToolStatus {
         var total = 0
         var broken = 0
         for demo in demos {
-            guard let checks = play(demo) else { return .noRadio }
+            guard let checks = try play(demo) else { return .noRadio }
             total += checks.count
             broken += checks.count { !$0.isKept }
         }
@@ -56,7 +72,7 @@ struct DemoCommand {
     }
 
     /// Plays one demo; `nil` if there was no radio to play it on.
-    private func play(_ demo: Demo) -> [Check]? {
+    private func play(_ demo: Demo) throws(FileError) -> [Check]? {
         if !isJSON { tool.print(tool.terminal.styled("\(demo.title) (\(demo.rows))", .bold) + "\n") }
         let printer = TimelinePrinter(tool: tool, demo: demo.name, isJSON: isJSON)
         let timeline = Timeline(onEntry: printer.print)
@@ -70,8 +86,11 @@ struct DemoCommand {
                 return nil
             }
         } else {
-            checks = demo.play(SimulatedStage(seed: seed, timeline: timeline))
+            var records = BTSnoop.header
+            let onPacket = capture.map { _ in { (record: [UInt8]) in records += record } }
+            checks = demo.play(SimulatedStage(seed: seed, timeline: timeline, onPacket: onPacket))
             printer.finish()
+            if let capture { try write(records, to: capture) }
         }
         for check in checks.sorted(by: { $0.row < $1.row }) {
             tool.print(isJSON ? check.json(demo: demo.name) : check.line(on: tool.terminal))
@@ -79,6 +98,19 @@ struct DemoCommand {
         if !isJSON { tool.print("") }
         return checks
     }
+
+    private func write(_ octets: [UInt8], to path: String) throws(FileError) {
+        do {
+            try Data(octets).write(to: URL(filePath: path))
+        } catch {
+            throw FileError(path: path, reason: error.localizedDescription)
+        }
+    }
+}
+
+private struct FileError: Error {
+    var path: String
+    var reason: String
 }
 
 /// Prints a timeline while it grows.

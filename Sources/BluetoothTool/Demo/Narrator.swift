@@ -1,4 +1,5 @@
 import BluetoothTypes
+import GAP
 package import HostInterface
 
 /// Turns one session's traffic into timeline entries: what goes over the air, each thing once.
@@ -20,6 +21,8 @@ package final class Narrator: @unchecked Sendable {
 
     private var open: [RequestNumber: HostRequest] = [:]
     private var seen: Set<PeerID> = []
+    /// What peers call themselves in their advertisements.
+    private var advertisedNames: [PeerID: String] = [:]
     private var remote: [PeerID: [AttributeHandle: BluetoothUUID]] = [:]
     private var local: [AttributeHandle: BluetoothUUID] = [:]
     private var reads: [ServerRequestID: ServerReadRequest] = [:]
@@ -60,7 +63,8 @@ package final class Narrator: @unchecked Sendable {
     ) {
         timeline.add(
             TimelineEntry(
-                time: now(), kind: kind, actor: actor, peer: peer.map { name($0) ?? $0.address.description },
+                time: now(), kind: kind, actor: actor,
+                peer: peer.map { name($0) ?? advertisedNames[$0] ?? $0.address.description },
                 what: what, bytes: bytes, meaning: meaning))
     }
 
@@ -111,6 +115,9 @@ extension Narrator {
             failed(request, failure)
         case .discovered(let discovery):
             guard seen.insert(discovery.peer).inserted else { return }
+            let content = AdvertisingData(
+                advertisement: discovery.advertisingData, scanResponse: discovery.scanResponseData)
+            advertisedNames[discovery.peer] = content.localName
             let data = discovery.advertisingData + discovery.scanResponseData
             received(discovery.peer, "advertisement", data, "\(discovery.rssi) dBm")
         case .disconnected(let peer, let failure): received(peer, "link ended", nil, failure.words)

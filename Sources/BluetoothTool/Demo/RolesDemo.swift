@@ -83,7 +83,8 @@ struct RolesDemo {
             Check(
                 "B3", "the central's steps, each with its result", missing.isEmpty && central.failures.isEmpty,
                 missing.isEmpty && central.failures.isEmpty
-                    ? "\(central.steps.count) steps" : "missing \(missing) \(central.failures.joined(separator: "; "))"),
+                    ? "\(central.steps.count) steps"
+                    : "missing \(missing) \(central.failures.joined(separator: "; "))"),
             Check(
                 "B3", "the write without response has arrived", readBack == "without response",
                 readBack.map { "read back \"\($0)\"" } ?? "nothing was read back"),

@@ -2,6 +2,7 @@ import Backends
 package import BluetoothTypes
 import EventLoop
 package import Foundation
+import HCITransport
 import Host
 package import HostInterface
 import LocalSession
@@ -19,11 +20,21 @@ package final class SimulatedStage: Stage {
     /// Clients of phones that are not part of the story's programs.
     private var otherApps: [any HostSession] = []
 
-    package init(seed: UInt64, timeline: Timeline) {
+    /// - Parameter onPacket: takes what passes between the phone and its controller, as records of a btsnoop file.
+    package init(seed: UInt64, timeline: Timeline, onPacket: (([UInt8]) -> Void)? = nil) {
         self.timeline = timeline
         world = World(seed: seed)
         executor = LoopExecutor(loop: world)
+        guard let onPacket else { return }
+        world.hciTap = { now, device, direction, packet in
+            guard device.name == "phone" else { return }
+            let time = Self.beginning + Int64(now.sinceStart / .microseconds(1))
+            onPacket(BTSnoop.record(packet, direction == .hostToController ? .toController : .toHost, time: time))
+        }
     }
+
+    /// 2026-01-01 00:00:00 UTC in microseconds since 1970: when simulated worlds begin.
+    private static let beginning: Int64 = 1_767_225_600_000_000
 
     deinit {
         // Device and script hold each other.

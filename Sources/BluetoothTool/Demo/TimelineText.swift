@@ -67,7 +67,7 @@ package struct TimelineText {
             case (.received, .some(let peer)): " < " + peer
             default: ""
             }
-        return terminal.styled(HelpText.padded(entry.actor + arrow, 24), style)
+        return terminal.styled(HelpText.padded(entry.actor + arrow + " ", 24), style)
     }
 }
 

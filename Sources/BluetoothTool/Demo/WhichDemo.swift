@@ -53,7 +53,8 @@ struct WhichDemo {
             Check(
                 "D3", "fixed values are read, changing values are subscribed",
                 !report.models.isEmpty && report.changedValues.count >= 3,
-                "model \(report.models.sorted().joined(separator: ", ")), \(report.changedValues.count) battery values"),
+                "model \(report.models.sorted().joined(separator: ", ")), "
+                    + "\(report.changedValues.count) battery values"),
         ]
         if let devices {
             let subscribed = devices.filter { $0.peripheral.subscriptions[.lockBattery, default: 0] > 0 }

@@ -65,7 +65,9 @@ struct ScanCommand {
     private func makeStage() -> any Stage {
         // What the library has to say of the radio is said at the end, once.
         let timeline = Timeline()
-        if let factory = radio.factory { return RealStage(radio: factory, timeline: timeline, limit: limit + Self.patience) }
+        if let factory = radio.factory {
+            return RealStage(radio: factory, timeline: timeline, limit: limit + Self.patience)
+        }
         let stage = SimulatedStage(seed: 0, timeline: timeline)
         stage.addNeighbourhood()
         return stage
