@@ -17,8 +17,7 @@ extension CommandSyntax {
             OptionSyntax(name: "--json", value: nil, help: "one object a line instead of text"),
             OptionSyntax(
                 name: "--capture", value: "FILE",
-                help: "with NAME: record what passes between phone and controller,
-as Wireshark and btmon read it"),
+                help: "with NAME: record what passes between phone and controller,\nas Wireshark and btmon read it"),
             OptionSyntax(
                 name: "--radio", value: "ADDRESS",
                 help: "play the same programs on another radio, in real time,\nagainst whatever is there"),
