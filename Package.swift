@@ -148,6 +148,9 @@ let package = Package(
                 "ByteCodec", "EventLoop", "ProtocolTestKit",
             ]),
         .testTarget(
+            name: "BackendsTests",
+            dependencies: ["Backends", "HCITransport", "BluetoothTypes", "EventLoop", "ProtocolTestKit"]),
+        .testTarget(
             name: "CoreBluetoothTests",
             dependencies: ["CoreBluetooth", "BluetoothSimulation", "Backends", "BluetoothTypes", "HostInterface"]),
         .testTarget(name: "DemoTests", dependencies: ["BluetoothTool", "TwoRoles", "WhichLock"]),

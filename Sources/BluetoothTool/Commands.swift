@@ -50,8 +50,39 @@ extension CommandSyntax {
             ("ble scan --json --duplicates", "a stream for a script"),
         ])
 
+    package static let air = CommandSyntax(
+        name: "air", summary: "serve one simulated air to other programs",
+        discussion: """
+            Makes a simulated air, in real time, and listens. Whoever connects gets a virtual controller of its own,
+            spoken to in HCI (H4), and hears all others: programs of this library, and other people's Bluetooth hosts.
+            When a connection closes, its controller is gone. Listens on the loopback address only, or at a Unix
+            socket that only its owner can open. Runs until Ctrl-C.
+            """,
+        options: [
+            OptionSyntax(
+                name: "--port", value: "N",
+                help: "listen on this TCP port, 0...65535; 0, or left out\nwithout --unix, takes a free one"),
+            OptionSyntax(name: "--unix", value: "PATH", help: "listen at this Unix socket; it is removed at the end"),
+            OptionSyntax(
+                name: "--devices", value: nil, help: "put a lock, a strap and other simulated devices on the air"),
+            OptionSyntax(
+                name: "--seed", value: "N",
+                help: "the seed of all chance and of the controllers' addresses,\n0...4294967295 (0 if left out)"),
+            OptionSyntax(
+                name: "--acl-length", value: "N",
+                help: "octets in one data packet of a controller, 27...1024\n(251 if left out)"),
+            OptionSyntax(
+                name: "--acl-count", value: "N",
+                help: "how many of those a controller holds, 1...255 (20 if left out)"),
+            OptionSyntax(name: "--json", value: nil, help: "one object for each event, one a line"),
+        ],
+        examples: [
+            ("ble air --unix /tmp/air", "then start programs with BLE_RADIO=unix:/tmp/air"),
+            ("ble air --port 6402 --devices", "then ble scan --radio tcp:localhost:6402"),
+        ])
+
     package static let help = CommandSyntax(
         name: "help", summary: "explain the tool, or one command", operands: "[COMMAND]", operandCount: 0...1)
 
-    package static let all = [demo, scan, help]
+    package static let all = [demo, scan, air, help]
 }

@@ -8,6 +8,7 @@ package struct Tool {
     package var environment: [String: String]
     package var print: (String) -> Void
     package var printError: (String) -> Void
+    package let interruption = Interruption()
 
     package init(
         terminal: Terminal, environment: [String: String], print: @escaping (String) -> Void,
@@ -47,6 +48,7 @@ package struct Tool {
         return switch command.name {
         case CommandSyntax.help.name: try help(parsed)
         case CommandSyntax.demo.name: try DemoCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.air.name: try AirCommand(tool: self, arguments: parsed).run()
         case CommandSyntax.scan.name: try ScanCommand(tool: self, arguments: parsed).run()
         default: preconditionFailure("\(command.name) is declared, but nothing carries it out.")
         }

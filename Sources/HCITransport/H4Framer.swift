@@ -76,11 +76,10 @@ extension H4Framer.Failure: CustomStringConvertible {
         case .notH4(let octet, let offset):
             let digits = String(octet, radix: 16, uppercase: true)
             let text = octet < 16 ? "0" + digits : digits
-            return "Octet 0x\(text) at offset \(offset) begins no HCI packet, so this is not H4. "
-                + "Is the port an HCI controller?"
+            return "Octet 0x\(text) at offset \(offset) begins no HCI packet, so this is not H4."
         case .tooLong(let type, let length, let offset):
-            return "The packet of type \(type.rawValue) at offset \(offset) announces \(length) octets, which no "
-                + "controller sends, so this is not H4. Is the port an HCI controller?"
+            return "The packet of type \(type.rawValue) at offset \(offset) announces \(length) octets, which is more "
+                + "than anybody sends, so this is not H4."
         }
     }
 }

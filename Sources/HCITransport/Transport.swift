@@ -59,7 +59,7 @@ extension TransportError: CustomStringConvertible {
         case .system(let what, let reason): "\(what) failed: \(reason)."
         case .ended: "The controller closed the connection."
         case .endedInsidePacket: "The controller closed the connection in the middle of a packet."
-        case .framing(let failure): failure.description
+        case .framing(let failure): "\(failure) Is the port an HCI controller?"
         case .peerDoesNotRead: "The other side does not read what it is sent. The connection was closed."
         }
     }

@@ -7,13 +7,15 @@ package import VirtualController
 ///
 /// All of it belongs to the thread that runs the world; other threads come in through ``World/enqueue(_:)``.
 package final class Device {
-    /// Counted from 0 in the order in which devices were added.
+    /// Counted from 0 in the order in which devices were added; the number of a removed device is given anew.
     package let number: Int
     package let name: String
     package let address: DeviceAddress
     package private(set) var position: Position
     /// Whether it has power.
     package private(set) var isOnAir = true
+    /// Whether it is gone for good, and its number perhaps another device's.
+    var isRemoved = false
     package private(set) var host: (any HCIHost)?
     /// Called when the battery has been taken out (`false`) or put in (`true`), the new host being attached already.
     package var onPowerChange: ((_ isOn: Bool) -> Void)?
@@ -84,7 +86,7 @@ package final class Device {
 
     /// Puts the battery back in: a blank controller, and a new host.
     package func returnToAir() {
-        guard !isOnAir else { return }
+        guard !isOnAir, !isRemoved else { return }
         isOnAir = true
         if makeHost != nil { bootHost() }
         onPowerChange?(true)

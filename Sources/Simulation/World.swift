@@ -49,6 +49,8 @@ package final class World: AdapterLoop, @unchecked Sendable {
         Instant(sinceStart: .nanoseconds(clock.load(ordering: .relaxed)))
     }
     package private(set) var devices: [Device] = []
+    /// The numbers of devices that were removed and not replaced yet; the next to be given stands last.
+    private var freeNumbers: [Int] = []
     /// Sees each HCI packet of each device, before it is taken in.
     package var hciTap: ((_ at: Instant, _ device: Device, _ direction: HCIDirection, _ packet: [UInt8]) -> Void)?
 
@@ -96,11 +98,21 @@ package final class World: AdapterLoop, @unchecked Sendable {
     ) -> Device {
         var configuration = configuration ?? ControllerConfiguration(address: address)
         configuration.address = address
+        let number = freeNumbers.popLast()
+        let participants = number.map { (devices[$0].controllerParticipant, devices[$0].hostParticipant) }
         let device = Device(
-            number: devices.count, name: name, position: position, configuration: configuration, world: self,
-            participants: (heap.addParticipant(), heap.addParticipant()), generator: generator.split())
-        devices.append(device)
+            number: number ?? devices.count, name: name, position: position, configuration: configuration, world: self,
+            participants: participants ?? (heap.addParticipant(), heap.addParticipant()), generator: generator.split())
+        if let number { devices[number] = device } else { devices.append(device) }
         return device
+    }
+
+    /// Takes a device away for good: its radio falls silent, and its number goes to a device that is added later.
+    package func removeDevice(_ device: Device) {
+        precondition(devices[device.number] === device, "A device is removed once, from its own world.")
+        device.removeFromAir()
+        device.isRemoved = true
+        freeNumbers.append(device.number)
     }
 
     // MARK: From anywhere

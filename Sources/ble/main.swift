@@ -9,13 +9,18 @@ let tool = Tool(
     terminal: .standardOutput(environment: environment), environment: environment,
     print: { write($0, to: .standardOutput) }, printError: { write($0, to: .standardError) })
 
-// Ctrl-C: leave the line that it was pressed on, and say by the status what happened.
-signal(SIGINT, SIG_IGN)
-let interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-interrupt.setEventHandler {
-    write("", to: .standardOutput)
-    exit(ToolStatus.interrupted.rawValue)
+// Ctrl-C: let the command put things in order, or leave the line that it was pressed on; the status says what happened.
+// Being asked to end is the same to us.
+let sources = [SIGINT, SIGTERM].map { number in
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    source.setEventHandler { [interruption = tool.interruption] in
+        if interruption.interrupt() { return }
+        write("", to: .standardOutput)
+        exit(ToolStatus.interrupted.rawValue)
+    }
+    source.resume()
+    return source
 }
-interrupt.resume()
 
 exit(tool.run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -40,7 +40,7 @@ struct FramerTests {
         #expect(framer.receive(Self.event).isEmpty)
         #expect(
             framer.failure?.description
-                == "Octet 0x07 at offset 7 begins no HCI packet, so this is not H4. Is the port an HCI controller?")
+                == "Octet 0x07 at offset 7 begins no HCI packet, so this is not H4.")
     }
 
     @Test("A web server is no controller")

@@ -3,6 +3,9 @@
 import Foundation
 import SmartLock
 
+// Each line at once, into a pipe too.
+setlinebuf(stdout)
+
 let name = CommandLine.arguments.dropFirst().first ?? "KL940704079"
 let lock = SmartLock(name: name) { report in
     print(report.isSuccess ? "all went well" : "it did not go as it should: \(report)")

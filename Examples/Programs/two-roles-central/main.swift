@@ -3,6 +3,9 @@
 import Foundation
 import TwoRoles
 
+// Each line at once, into a pipe too.
+setlinebuf(stdout)
+
 guard let wanted = CommandLine.arguments.dropFirst().first else {
     print("usage: two-roles-central AA:BB:CC:DD:EE:FF | NAME")
     exit(2)

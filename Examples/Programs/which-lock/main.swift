@@ -3,6 +3,9 @@
 import Foundation
 import WhichLock
 
+// Each line at once, into a pipe too.
+setlinebuf(stdout)
+
 guard let address = CommandLine.arguments.dropFirst().first else {
     print("usage: which-lock AA:BB:CC:DD:EE:FF")
     exit(2)

@@ -161,13 +161,8 @@ extension SimulatedStage {
     /// A small world to scan in: devices at several distances, and a phone to scan with.
     package func addNeighbourhood() {
         addPhone("phone")
-        let addresses = (1...5).map { DeviceAddress(0xC0DE_0000_0030 + $0) }
-        addDevice("lock", addresses[0], at: (3, 0), .smartLock(name: "KL940704079", address: addresses[0]))
-        addDevice(
-            "second lock", addresses[1], at: (9, 4),
-            .smartLock(name: "KL-940", address: addresses[1], advertisedServices: [.lockService]))
-        addDevice("strap", addresses[2], at: (1, 1), .heartRateSensor(name: "Strap", address: addresses[2]))
-        addDevice("sensor", addresses[3], at: (30, 10), .addressBeacon(name: "Sensor", address: addresses[3]))
-        addDevice("beacon", addresses[4], at: (60, 0), .tag(company: 0x0499, data: [0x05, 0x12, 0xFC, 0x53, 0x94]))
+        for device in ReadyDevice.neighbourhood {
+            addDevice(device.name, device.address, at: (device.position.x, device.position.y), device.script)
+        }
     }
 }

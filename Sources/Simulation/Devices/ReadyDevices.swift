@@ -117,6 +117,33 @@ extension PeripheralScript {
     }
 }
 
+/// A script with a place to play it.
+package struct ReadyDevice {
+    package let name: String
+    package let address: DeviceAddress
+    package let position: Position
+    package let script: PeripheralScript
+
+    /// A few devices to scan for, at several distances from the origin.
+    package static var neighbourhood: [ReadyDevice] {
+        func device(
+            _ number: UInt64, _ name: String, at x: Double, _ y: Double, _ script: (DeviceAddress) -> PeripheralScript
+        ) -> ReadyDevice {
+            let address = DeviceAddress(0xC0DE_0000_0030 + number)
+            return ReadyDevice(name: name, address: address, position: Position(x: x, y: y), script: script(address))
+        }
+        return [
+            device(1, "lock", at: 3, 0) { .smartLock(name: "KL940704079", address: $0) },
+            device(2, "second lock", at: 9, 4) {
+                .smartLock(name: "KL-940", address: $0, advertisedServices: [.lockService])
+            },
+            device(3, "strap", at: 1, 1) { .heartRateSensor(name: "Strap", address: $0) },
+            device(4, "sensor", at: 30, 10) { .addressBeacon(name: "Sensor", address: $0) },
+            device(5, "beacon", at: 60, 0) { _ in .tag(company: 0x0499, data: [0x05, 0x12, 0xFC, 0x53, 0x94]) },
+        ]
+    }
+}
+
 extension ServiceDefinition {
     /// Device Information with System ID, model and manufacturer.
     package static func deviceInformation(address: DeviceAddress, model: String) -> ServiceDefinition {
