@@ -60,6 +60,16 @@ struct OutputTests {
         #expect(lines[2].hasSuffix("   -90  Apple 10"))
     }
 
+    @Test("A name from the air cannot steer the terminal")
+    func hostileName() {
+        var table = ScanTable()
+        table.add(Sighting(identifier: UUID(), name: "\u{1B}[2J\u{202E}Lock\n\u{9B}1A"))
+        let text = table.lines(on: Terminal(isInteractive: false)).joined()
+        #expect(text.contains("\u{FFFD}[2J\u{FFFD}Lock\u{FFFD}\u{FFFD}1A"))
+        let controls = text.unicodeScalars.filter { [.control, .format].contains($0.properties.generalCategory) }
+        #expect(controls.isEmpty)
+    }
+
     @Test("Colours are for terminals")
     func colours() {
         #expect(Terminal(isInteractive: false).styled("x", .red) == "x")

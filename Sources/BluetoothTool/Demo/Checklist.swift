@@ -16,7 +16,8 @@ package struct Check: Equatable, Sendable {
 
     package func line(on terminal: Terminal) -> String {
         let mark = isKept ? terminal.styled("\u{2713}", .green) : terminal.styled("\u{2717} NOT KEPT", .red)
-        return "  \(HelpText.padded(row, 3)) \(mark)  \(promise): " + terminal.styled(observed, .dim)
+        let evidence = terminal.styled(Terminal.printable(observed), .dim)
+        return "  \(HelpText.padded(row, 3)) \(mark)  \(promise): \(evidence)"
     }
 
     package func json(demo: String) -> String {

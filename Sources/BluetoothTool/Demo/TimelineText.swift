@@ -35,11 +35,12 @@ package struct TimelineText {
 
     private func line(for entry: TimelineEntry) -> String {
         var text = clock(entry.time) + "  " + who(entry)
+        let what = Terminal.printable(entry.what)
         switch entry.kind {
-        case .said: text += terminal.styled(entry.what, .bold)
-        case .scene: text += terminal.styled("* " + entry.what, .yellow)
-        case .log: text += terminal.styled("! " + entry.what, .red)
-        case .sent, .received, .device: text += entry.what
+        case .said: text += terminal.styled(what, .bold)
+        case .scene: text += terminal.styled("* " + what, .yellow)
+        case .log: text += terminal.styled("! " + what, .red)
+        case .sent, .received, .device: text += what
         }
         if let bytes = entry.bytes, !bytes.isEmpty { text += "  " + terminal.styled(hex(bytes), .cyan) }
         if let meaning = entry.meaning { text += "  " + terminal.styled(meaning, .dim) }
@@ -67,7 +68,7 @@ package struct TimelineText {
             case (.received, .some(let peer)): " < " + peer
             default: ""
             }
-        return terminal.styled(HelpText.padded(entry.actor + arrow + " ", 24), style)
+        return terminal.styled(HelpText.padded(Terminal.printable(entry.actor + arrow) + " ", 24), style)
     }
 }
 

@@ -38,6 +38,18 @@ package struct Terminal: Sendable {
     /// What takes the cursor up by so many lines and wipes everything from there.
     package static func wiped(_ lines: Int) -> String { lines > 0 ? "\u{1B}[\(lines)A\u{1B}[J" : "" }
 
+    /// Text from the air without what would steer the terminal: control and formatting characters are replaced.
+    package static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+                    default: scalar
+                    }
+                }))
+    }
+
     package func styled(_ text: String, _ style: Style) -> String {
         isInteractive ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }

@@ -23,11 +23,12 @@ package struct ScanTable {
     package func lines(on terminal: Terminal) -> [String] {
         let nameWidth = min(24, max(4, devices.map { $0.name?.count ?? 1 }.max() ?? 0))
         let header = HelpText.padded("NAME", nameWidth) + "  IDENTIFIER                            RSSI  OFFERS"
-        return [terminal.styled(header, .bold)] + devices.map { line(for: $0, nameWidth, on: terminal) }
+        return [terminal.styled(cut(header, to: terminal), .bold)]
+            + devices.map { line(for: $0, nameWidth, on: terminal) }
     }
 
     private func line(for device: Sighting, _ nameWidth: Int, on terminal: Terminal) -> String {
-        let name = HelpText.padded(String((device.name ?? "-").prefix(nameWidth)), nameWidth)
+        let name = HelpText.padded(String(Terminal.printable(device.name ?? "-").prefix(nameWidth)), nameWidth)
         let signal = device.signal.map(String.init) ?? "-"
         var offers = device.services.joined(separator: " ")
         if let company = device.company, let data = device.manufacturerData {
@@ -38,8 +39,13 @@ package struct ScanTable {
         let plain =
             name + "  " + device.identifier.uuidString + "  "
             + String(repeating: " ", count: max(0, 4 - signal.count)) + signal + "  " + offers
-        let cut = terminal.isInteractive ? String(plain.prefix(max(20, terminal.columns - 1))) : plain
-        return terminal.styled(String(cut.prefix(nameWidth)), style(for: device.signal)) + cut.dropFirst(nameWidth)
+        let line = cut(plain, to: terminal)
+        return terminal.styled(String(line.prefix(nameWidth)), style(for: device.signal)) + line.dropFirst(nameWidth)
+    }
+
+    /// A line that wraps could not be drawn over.
+    private func cut(_ line: String, to terminal: Terminal) -> String {
+        terminal.isInteractive ? String(line.prefix(max(1, terminal.columns - 1))) : line
     }
 
     private func style(for signal: Int?) -> Terminal.Style {
