@@ -73,7 +73,11 @@ async def use(peer):
     check("150 octets notified", await within(heard.get()), b"you wrote " + long)
     check("150 octets read back", bytes(await within(value.read_value())), long)
     check("error at a handle that is not there", await error_of(peer.read_value(value.handle + 1000)), 0x01)
-    await within(value.unsubscribe())
+    try:
+        await within(value.unsubscribe())
+    except asyncio.CancelledError:
+        # The peripheral leaves as soon as nobody listens any more, and its controller may go before its answer is out.
+        print("ok   the link ended at the unsubscription", flush=True)
 
 
 async def error_of(step):

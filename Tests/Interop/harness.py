@@ -93,6 +93,8 @@ class Program:
         return self.process.returncode
 
     def stop(self, with_signal=signal.SIGTERM):
+        if self.process.stdout.closed:
+            return
         if self.process.poll() is None:
             self.process.send_signal(with_signal)
             try:

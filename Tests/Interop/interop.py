@@ -13,6 +13,7 @@ from isolation import enter_private_network, loopback_library
 # Before any thread is started, and before rootcanal is imported.
 IS_ALONE = enter_private_network()
 
+from air_cases import AIR_CASES
 from fake_controller import FakeController, GarblingRelay
 from harness import Case, Failure, RootCanal, expect, free_ports
 
@@ -212,6 +213,7 @@ CASES = [
     fake("silent", "answer"),
     fake("hangs after reset", "answer"),
     fake("closes at once"),
+    *AIR_CASES,
 ]
 
 
