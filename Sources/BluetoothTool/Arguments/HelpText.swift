@@ -53,8 +53,6 @@ package enum HelpText {
     private static let radio = """
           --radio ADDRESS, or else the environment variable BLE_RADIO, names the radio:
             simulated              radio, time and devices in this process; needs no hardware
-            hci:0                  a Linux adapter, taken over for as long as the program runs
-            serial:PATH@BAUD       a controller on a serial port: serial:/dev/ttyACM0@1000000
             tcp:HOST:PORT          a controller that speaks HCI (H4) over TCP, such as RootCanal
             unix:PATH              the same over a Unix socket
         """

@@ -81,7 +81,7 @@ struct DemoCommand {
             let stage = RealStage(radio: radio, timeline: timeline, limit: limit)
             checks = demo.play(stage)
             printer.finish()
-            guard stage.wasPoweredOn else {
+            guard stage.wasPoweredOn, stage.whyUnusable == nil else {
                 tool.printError("ble: \(stage.whyUnusable ?? "The radio was never on, so nothing could be played.")")
                 return nil
             }

@@ -30,7 +30,8 @@ package final class RealStage: Stage {
     }
 
     package func asUser(of actor: String, _ body: () -> Void) {
-        let narrator = Narrator(actor: actor, timeline: timeline, now: { [unowned self] in now }, name: { _ in nil })
+        let narrator = Narrator(
+            actor: actor, timeline: timeline, now: { [start] in start.duration(to: .now) }, name: { _ in nil })
         narrators.append(narrator)
         SessionProvider.with(NarratedRadio(radio, narrator), body)
     }

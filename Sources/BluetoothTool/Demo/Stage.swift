@@ -18,7 +18,11 @@ package protocol Stage: AnyObject {
 extension Stage {
     /// What a program prints, as `actor`'s line on the timeline.
     package func voice(of actor: String) -> (String) -> Void {
-        { [unowned self] text in timeline.add(TimelineEntry(time: now, kind: .said, actor: actor, what: text)) }
+        { [weak self] text in
+            // A program may still talk when its stage has been cleared.
+            guard let self else { return }
+            timeline.add(TimelineEntry(time: now, kind: .said, actor: actor, what: text))
+        }
     }
 
     /// Something that the story does.

@@ -54,7 +54,7 @@ struct ScanCommand {
         }
         stage.asUser(of: "phone") { scanner.stop() }
         if scanner.wasPoweredOn { view.finish() }
-        guard scanner.wasPoweredOn else {
+        guard scanner.wasPoweredOn, problem == nil else {
             let why = (stage as? RealStage)?.whyUnusable ?? problem
             tool.printError("ble: \(why ?? "the radio was not on within \(Self.patience / .seconds(1)) s")")
             return .noRadio
