@@ -65,6 +65,7 @@ package final class Host {
             guard let candidate else { return }
             earliest = min(earliest ?? candidate, candidate)
         }
+        if case .leaving(_, let until) = phase { consider(until) }
         consider(commands.deadline)
         consider(initiator.deadline)
         for link in links { consider(link.deadline) }
@@ -72,6 +73,7 @@ package final class Host {
     }
 
     package func wake(at now: Instant) {
+        wakeAdapter(at: now)
         performCommands(commands.wake(at: now), at: now)
         performInitiator(initiator.wake(at: now), at: now)
         for handle in links.map(\.handle) { wakeLink(handle, at: now) }

@@ -10,6 +10,8 @@ enum AdapterPhase {
     case off
     case settingUp(AdapterSetup)
     case on(AdapterCapabilities)
+    /// Switched off, but for the goodbyes on these links, which get until then to arrive.
+    case leaving(links: [UInt16], until: Instant)
     /// The transport or the controller is lost. The state that clients see says why.
     case lost
 }
@@ -31,7 +33,7 @@ extension Host {
     /// Makes the adapter ready: clients hear `.poweredOn`, or why not.
     package func powerOn(at now: Instant) {
         switch phase {
-        case .off, .lost: break
+        case .off, .lost, .leaving: break
         case .settingUp, .on: return
         }
         commands = HCICommandQueue()
@@ -44,11 +46,38 @@ extension Host {
 
     /// Switches the radio off: links and scans end, open requests fail, services stay (B-H15).
     package func powerOff(at now: Instant) {
-        if case .off = phase { return }
+        switch phase {
+        case .off, .leaving: return
+        case .settingUp, .on, .lost: break
+        }
+        let handles = links.map(\.handle)
         endEverything(because: .notPowered, at: now)
-        phase = .off
+        phase = .leaving(links: handles, until: now.advanced(by: Self.patienceForGoodbyes))
         change(to: .poweredOff)
-        // The controller forgets its links and its advertising; nobody waits for the answer.
+        // The peers are told why (Core 6.0, Vol 1, Part F, 2.20), and not left to their supervision timeouts.
+        for handle in handles {
+            submit(Disconnect(handle: handle, reason: .remotePowerOff).packet, for: .nobody, at: now)
+        }
+        if handles.isEmpty { leave(at: now) }
+    }
+
+    private static let patienceForGoodbyes = Duration.seconds(1)
+
+    /// A goodbye has arrived, or never will.
+    func saidGoodbye(onLink handle: UInt16, at now: Instant) {
+        guard case .leaving(let handles, let until) = phase else { return }
+        let rest = handles.filter { $0 != handle }
+        phase = .leaving(links: rest, until: until)
+        if rest.isEmpty { leave(at: now) }
+    }
+
+    func wakeAdapter(at now: Instant) {
+        if case .leaving(_, let until) = phase, until <= now { leave(at: now) }
+    }
+
+    /// The controller forgets its advertising and what is left of its links; nobody waits for the answer.
+    private func leave(at now: Instant) {
+        phase = .off
         submit(Reset().packet, for: .nobody, at: now)
     }
 

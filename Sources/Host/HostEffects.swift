@@ -42,7 +42,9 @@ extension Host {
             guard capabilities != nil else { return }
             performScanner(scanner.handle(.reports(reports), at: now), at: now)
         case .connectionComplete(let event): connectionComplete(event, at: now)
-        case .disconnectionComplete(let event): linkEnded(event, at: now)
+        case .disconnectionComplete(let event):
+            linkEnded(event, at: now)
+            saidGoodbye(onLink: event.handle, at: now)
         case .remoteConnectionParameterRequest(let event): answerParameterRequest(event, at: now)
         case .longTermKeyRequest(let event):
             // There is no key: nothing is paired. The peer is told so (Core 6.0, Vol 4, Part E, 7.8.26).

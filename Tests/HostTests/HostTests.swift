@@ -186,6 +186,16 @@ struct HostTests {
         #expect(central.answer(.connect(peripheral.peer)) == .success(.connected(mtu: 517)))
     }
 
+    @Test("The peer of a radio that is switched off is told so — Core 6.0, Vol 1, Part F, 2.20")
+    func goodbye() {
+        let (peripheral, _) = peripheral()
+        let central = connected(to: peripheral)
+        peripheral.device.setPowered(false)
+        scene.run(.milliseconds(200))
+        #expect(
+            central.events.contains { $0.event == .disconnected(peripheral.peer, .disconnected(reason: 0x15)) })
+    }
+
     @Test("A link that two clients hold ends with the second one")
     func sharedLink() {
         let (peripheral, handle) = peripheral()
