@@ -6,6 +6,7 @@ package enum VectorFile {
     case advertisements(Advertisements)
     case uuidStrings(UUIDStrings)
     case cryptoVectors(CryptoVectors)
+    case pairingTranscripts(PairingTranscripts)
 
     /// - Throws: ``VectorFileError`` if the file is not JSON, of no known format, or damaged.
     package init(_ data: Data) throws(VectorFileError) {
@@ -23,6 +24,7 @@ package enum VectorFile {
         case ["advertisements"]: self = .advertisements(try Self.decode(data))
         case ["valid", "malformed"]: self = .uuidStrings(try Self.decode(data))
         case ["vectors", "sm_io_matrix"]: self = .cryptoVectors(try Self.decode(data))
+        case ["cases", "short_scripts"]: self = .pairingTranscripts(try Self.decode(data))
         default:
             let keys = object.keys.sorted().joined(separator: ", ")
             throw VectorFileError("The format is not known: keys \(keys.isEmpty ? "none" : keys).")
@@ -51,6 +53,7 @@ package enum VectorFile {
         case .advertisements(let advertisements): advertisements.play()
         case .uuidStrings(let strings): strings.play()
         case .cryptoVectors(let vectors): vectors.play()
+        case .pairingTranscripts(let transcripts): transcripts.play()
         }
     }
 

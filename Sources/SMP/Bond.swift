@@ -1,0 +1,62 @@
+package import BluetoothCrypto
+package import BluetoothTypes
+
+/// How well a link, or the keys that encrypt it, are protected.
+///
+/// Source: Core 6.0, Vol 3, Part C, 10.2.1 (security modes and levels).
+package struct LinkSecurity: Hashable, Sendable {
+    /// Somebody in the middle would have been found out.
+    package var isAuthenticated: Bool
+    package var isSecureConnections: Bool
+    /// In octets; 7...16.
+    package var keySize: Int
+
+    package init(isAuthenticated: Bool, isSecureConnections: Bool, keySize: Int) {
+        self.isAuthenticated = isAuthenticated
+        self.isSecureConnections = isSecureConnections
+        self.keySize = keySize
+    }
+
+    /// The level of LE security mode 1, from 2 (encrypted) to 4 (Secure Connections, authenticated, 128 bits).
+    package var level: Int {
+        if !isAuthenticated { return 2 }
+        return isSecureConnections && keySize == 16 ? 4 : 3
+    }
+}
+
+/// A key that encrypts links, and the names by which the central asks for it: both 0 after Secure Connections.
+package struct LongTermKey: Hashable, Sendable {
+    package var key: SecretKey
+    /// EDIV.
+    package var diversifier: UInt16
+    /// Rand.
+    package var random: UInt64
+
+    package init(_ key: SecretKey, diversifier: UInt16 = 0, random: UInt64 = 0) {
+        self.key = key
+        self.diversifier = diversifier
+        self.random = random
+    }
+}
+
+/// What two devices keep of a pairing, as one of them sees it.
+package struct Bond: Hashable, Sendable {
+    /// The peer's identity address, or the address that it was connected by if it gave none.
+    package var address: DeviceAddress
+    /// The peer's IRK; `nil` if its addresses are not to be resolved.
+    package var resolvingKey: SecretKey?
+    /// The key of links on which this device is the peripheral.
+    package var localKey: LongTermKey?
+    /// The key of links on which the peer is the peripheral.
+    package var peerKey: LongTermKey?
+    /// The CSRK with which this device signs.
+    package var localSigningKey: SecretKey?
+    /// The CSRK with which the peer signs.
+    package var peerSigningKey: SecretKey?
+    package var security: LinkSecurity
+
+    package init(address: DeviceAddress, security: LinkSecurity) {
+        self.address = address
+        self.security = security
+    }
+}
