@@ -15,9 +15,10 @@ struct CryptoVectorTests {
         #expect(report.summary == "98 passed, 0 failed")
     }
 
+    struct Holder { var key: SecretKey }
+
     @Test("A secret is not printed, however it is asked")
     func redacted() throws {
-        struct Holder { var key: SecretKey }
         let key = SecretKey(0x0011_2233_4455_6677_8899_AABB_CCDD_EEFF)
         let pair = P256KeyPair.debug
         let secret = pair.sharedSecret(with: pair.publicKey)
