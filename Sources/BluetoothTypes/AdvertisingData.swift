@@ -1,5 +1,3 @@
-package import BluetoothTypes
-
 /// What a device says of itself in its advertisement and its scan response.
 ///
 /// Reading never fails: what is well formed counts, whatever stands around it.
