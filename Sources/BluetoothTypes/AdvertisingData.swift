@@ -96,7 +96,7 @@ package struct AdvertisingData: Equatable, Sendable {
         case .shortenedLocalName: takeName(data, isComplete: false)
         case .completeLocalName: takeName(data, isComplete: true)
         case .txPowerLevel:
-            guard let octet = data.first else { return false }
+            guard data.count == 1, let octet = data.first else { return false }
             txPowerLevel = Int8(bitPattern: octet)
         case .serviceData16: return takeServiceData(data, width: 2)
         case .serviceData32: return takeServiceData(data, width: 4)

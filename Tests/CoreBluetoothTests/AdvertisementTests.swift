@@ -44,10 +44,16 @@ struct AdvertisementTests {
         #expect(both[CBAdvertisementDataLocalNameKey] as? String == "KL94")
     }
 
+    @Test("The whole UUIDs of a list count, whatever is left over behind them")
+    func oddList() {
+        let found = dictionary([4, 0x03, 0xF0, 0xFF, 0x00])
+        #expect(found[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] == [CBUUID(string: "FFF0")])
+    }
+
     @Test(
         "Damaged structures neither trap nor invent anything",
         arguments: [
-            [] as [UInt8], [0], [0, 3, 0x09, 0x41, 0x42], [5, 0x03, 0xF0], [4, 0x03, 0xF0, 0xFF, 0x00], [1, 0x16],
+            [] as [UInt8], [0], [0, 3, 0x09, 0x41, 0x42], [5, 0x03, 0xF0], [1, 0x16],
             [2, 0x16, 0x0F], [2, 0xFF, 0x4C], [1, 0x0A], [3, 0x0A, 0x01, 0x02], [0xFF], [1, 0x06], [3, 0x07, 1, 2],
         ])
     func damaged(octets: [UInt8]) {
