@@ -5,7 +5,7 @@ after that many seconds, as a lock does whose battery is weak. Ends by itself wh
 import argparse
 import asyncio
 
-from bumble.core import AdvertisingData
+from bumble.core import UUID, AdvertisingData
 from bumble.device import Device
 from bumble.gatt import Characteristic, CharacteristicValue, Service
 from bumble.hci import Address
@@ -31,6 +31,7 @@ class Lock:
         self.device.add_service(Service("FFF0", [self.battery, instruction]))
         self.device.advertising_data = bytes(AdvertisingData([
             (AdvertisingData.FLAGS, bytes([0x06])),
+            (AdvertisingData.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS, bytes(UUID("FFF0"))),
             (AdvertisingData.COMPLETE_LOCAL_NAME, NAME.encode()),
             (AdvertisingData.MANUFACTURER_SPECIFIC_DATA, b"\xff\xff" + octets[::-1]),
         ]))

@@ -55,12 +55,11 @@ class FakeController:
 
 
 class GarblingRelay:
-    """Stands between a host and a good controller, and from the given packet of the controller on lets no packet
-    through undisturbed: octets that are no packet come before it."""
+    """Stands between a host and a good controller. Once a link carries data, octets that are no packet come before
+    each of the controller's packets."""
 
-    def __init__(self, port, after):
+    def __init__(self, port):
         self.target = port
-        self.after = after
         self.server = socket.create_server(("127.0.0.1", 0))
         self.port = self.server.getsockname()[1]
         threading.Thread(target=self.serve, daemon=True).start()
@@ -72,12 +71,20 @@ class GarblingRelay:
             controller.settimeout(None)
             with client, controller:
                 threading.Thread(target=self.carry, args=(client, controller), daemon=True).start()
-                received = 0
-                while octets := controller.recv(4096):
-                    received += len(octets)
-                    client.sendall(GARBAGE + octets if received > self.after else octets)
+                carries_data = False
+                packets = controller.makefile("rb")
+                while packet := self.packet(packets):
+                    client.sendall(GARBAGE + packet if carries_data else packet)
+                    carries_data = carries_data or packet[0] == 0x02
         except OSError:
             pass
+
+    @staticmethod
+    def packet(stream):
+        """One H4 packet, an event (4) or ACL data (2): Core 6.0, Vol 4, Part A, 2. Empty at the end."""
+        kind = stream.read(1)
+        head = stream.read(2 if kind == b"\x04" else 4)
+        return kind + head + stream.read(head[1] if kind == b"\x04" else head[2] | head[3] << 8) if head else b""
 
     @staticmethod
     def carry(source, sink):

@@ -122,18 +122,20 @@ class RootCanal:
             self.program.read(0.05)
             expect(self.program.process.poll() is None, f"RootCanal did not start.\n{self.program.shown()}")
             expect(time.monotonic() < end, f"RootCanal opened no port.\n{self.program.shown()}")
-        self.quicken(test)
+        # Stays open: RootCanal ends itself if the channel is gone when it writes the last of an answer.
+        self.channel = self.quicken(test)
 
     @staticmethod
     def quicken(port):
-        """Sets 1 ms instead of 5 ms from one tick to the next.
+        """Sets 1 ms instead of 5 ms from one tick to the next, and gives back the test channel.
 
-        The test port's own protocol: length and command, number of arguments, length and argument; the answer is a
-        text after its length."""
+        Its own protocol: length and command, number of arguments, length and argument; the answer is a text after its
+        length."""
         command, argument = b"set_timer_period", b"1"
-        with socket.create_connection(("127.0.0.1", port), 5) as channel:
-            channel.sendall(bytes([len(command)]) + command + b"\x01" + bytes([len(argument)]) + argument)
-            expect(channel.recv(256), "RootCanal's test port does not answer")
+        channel = socket.create_connection(("127.0.0.1", port), 5)
+        channel.sendall(bytes([len(command)]) + command + b"\x01" + bytes([len(argument)]) + argument)
+        expect(channel.recv(256), "RootCanal's test port does not answer")
+        return channel
 
     @property
     def for_bumble(self):

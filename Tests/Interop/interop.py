@@ -141,8 +141,7 @@ def controller_goes_while_we_use_it(case):
 
 def garbage_between_packets(case):
     air = RootCanal(case)
-    # The set-up's answers come through; what follows does not.
-    relay = GarblingRelay(air.port, after=2000)
+    relay = GarblingRelay(air.port)
     try:
         case.peer("bumble_lock.py", air.for_bumble).wait_for("READY", 30)
         ours = case.ours("ble", "demo", "lock", "--radio", f"tcp:127.0.0.1:{relay.port}")
