@@ -1,15 +1,16 @@
 """Starts programs, waits for what they say, and ends them. Nothing here waits without a limit."""
+import itertools
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import rootcanal.binaries
-
-from isolation import end_with_parent
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONGEST_OUTPUT = 6000  # Characters of a program's output in a failure's text.
@@ -24,13 +25,23 @@ def expect(condition, text):
         raise Failure(text)
 
 
+# Below the range from which the system takes ports for connections (ip(7): 32768 to 60999).
+_ports = itertools.count(20_000)
+_ports_lock = threading.Lock()
+
+
 def free_ports(count):
-    """Ports of the loopback that nobody listens on now."""
-    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [server.getsockname()[1] for server in servers]
-    for server in servers:
-        server.close()
-    return ports
+    """Ports of the loopback that nobody listens on, none of them given out twice."""
+    found = []
+    with _ports_lock:
+        while len(found) < count:
+            port = next(_ports)
+            try:
+                socket.create_server(("127.0.0.1", port)).close()
+                found.append(port)
+            except OSError:
+                continue
+    return found
 
 
 def listening_ports():
@@ -51,9 +62,11 @@ class Program:
 
     def __init__(self, name, command, environment=None):
         self.name = name
+        # Whatever happens to the tests, it does not outlive them.
+        leash = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, "SWIFT_BACKTRACE": "enable=no", **(environment or {})}, preexec_fn=end_with_parent)
+            leash + command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "SWIFT_BACKTRACE": "enable=no", **(environment or {})})
         self.descriptor = self.process.stdout.fileno()
         os.set_blocking(self.descriptor, False)
         self.output = ""

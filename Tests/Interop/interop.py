@@ -3,10 +3,10 @@ that are no good radio. With TEXT, only the cases whose names hold it. Closes wi
 
 Every process that it starts, it ends; every wait has a limit."""
 import json
-import shutil
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from isolation import enter_private_network, loopback_library
 
@@ -18,6 +18,7 @@ from fake_controller import FakeController, GarblingRelay
 from harness import Case, Failure, RootCanal, expect, free_ports
 
 LOCK = "KL940704079"
+CASES_AT_ONCE = 4
 
 
 # --- The peers by themselves: if this fails, the rest says nothing about us
@@ -155,38 +156,38 @@ def garbage_between_packets(case):
 # --- Ports that are no good radio
 
 
-def radio_fails(case, radio, *words):
+def refused(case, radio, *words):
+    """Each of two commands ends with status 3 and a sentence that has these words. `radio` makes the address."""
     for arguments in (("scan", "--seconds", "2"), ("demo", "lock", "--seconds", "20")):
-        ours = case.ours("ble", *arguments, "--radio", radio)
+        ours = case.ours("ble", *arguments, "--radio", radio())
         status = ours.finish(60)
         expect(status == 3, f"The exit status is {status}, not 3.\n{ours.shown()}")
+        expect("Fatal error" not in ours.output, f"It trapped.\n{ours.shown()}")
         for word in words:
             expect(word.lower() in ours.output.lower(), f"The message does not say {word!r}.\n{ours.shown()}")
 
 
 def unreachable_port(case):
     port = free_ports(1)[0]
-    radio_fails(case, f"tcp:127.0.0.1:{port}", str(port))
+    refused(case, lambda: f"tcp:127.0.0.1:{port}", str(port))
 
 
 def no_such_host(case):
-    radio_fails(case, "tcp:no-such-host.invalid:6402", "no-such-host.invalid")
+    refused(case, lambda: "tcp:no-such-host.invalid:6402", "no-such-host.invalid")
 
 
 def fake(mode, *words):
     def play(case):
-        for_each_program = []
+        controllers = []
+
+        def radio():
+            controllers.append(FakeController(mode))
+            return f"tcp:127.0.0.1:{controllers[-1].port}"
+
         try:
-            for arguments in (("scan", "--seconds", "2"), ("demo", "lock", "--seconds", "20")):
-                controller = FakeController(mode)
-                for_each_program.append(controller)
-                ours = case.ours("ble", *arguments, "--radio", f"tcp:127.0.0.1:{controller.port}")
-                status = ours.finish(60)
-                expect(status == 3, f"The exit status is {status}, not 3.\n{ours.shown()}")
-                for word in words:
-                    expect(word.lower() in ours.output.lower(), f"It does not say {word!r}.\n{ours.shown()}")
+            refused(case, radio, *words)
         finally:
-            for controller in for_each_program:
+            for controller in controllers:
                 controller.close()
     play.__name__ = f"controller: {mode}"
     return play
@@ -217,40 +218,45 @@ CASES = [
 
 
 def run(play, build, preload):
-    """None if it passed, else why it failed."""
+    """Its name, how long it took, and why it failed: None if it passed."""
+    begin = time.monotonic()
     case = Case(build, preload)
+    problem = None
     try:
         play(case)
-        return None
-    except (Failure, OSError) as problem:
-        return str(problem)
+    except (Failure, OSError) as failure:
+        problem = str(failure) or repr(failure)
     finally:
         case.close()
+    return play.__name__.replace("_", " "), time.monotonic() - begin, problem
+
+
+def run_all(plays, build, preload):
+    """How many passed. The cases wait most of the time, and know nothing of each other."""
+    passed = 0
+    with ThreadPoolExecutor(max_workers=CASES_AT_ONCE) as pool:
+        for done in as_completed([pool.submit(run, play, build, preload) for play in plays]):
+            name, seconds, problem = done.result()
+            print("ok  " if problem is None else "FAIL", f"{seconds:5.1f} s ", name, flush=True)
+            if problem is None:
+                passed += 1
+            else:
+                print(problem, flush=True)
+    return passed
 
 
 def main():
     build = sys.argv[1]
     only = sys.argv[2] if len(sys.argv) > 2 else ""
-    folder = tempfile.mkdtemp()
-    passed = failed = 0
-    try:
+    plays = [play for play in CASES if only in play.__name__.replace("_", " ")]
+    with tempfile.TemporaryDirectory() as folder:
         preload = None if IS_ALONE else loopback_library(folder)
-        if not IS_ALONE and preload is None:
+        if IS_ALONE or preload:
+            passed = run_all(plays, build, preload)
+        else:
             print("RootCanal listens on all addresses: allow network namespaces, or install gcc, to keep it private.")
-            failed += 1
-        for play in CASES:
-            name = play.__name__.replace("_", " ")
-            if failed and preload is None and not IS_ALONE or only not in name:
-                continue
-            begin = time.monotonic()
-            problem = run(play, build, preload)
-            passed += problem is None
-            failed += problem is not None
-            print("ok  " if problem is None else "FAIL", f"{time.monotonic() - begin:5.1f} s ", name, flush=True)
-            if problem is not None:
-                print(problem, flush=True)
-    finally:
-        shutil.rmtree(folder)
+            passed = 0
+    failed = len(plays) - passed
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)
 

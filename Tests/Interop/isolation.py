@@ -12,7 +12,6 @@ import subprocess
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000  # sched.h
 SIOCSIFFLAGS, IFF_UP = 0x8914, 0x1  # net/if.h, linux/sockios.h
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -73,8 +72,3 @@ def loopback_library(folder):
         out.write(LOOPBACK_ONLY)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     return library
-
-
-def end_with_parent():
-    """Run in a child: whatever happens to the tests, it does not outlive them."""
-    libc.prctl(PR_SET_PDEATHSIG, 9)
