@@ -75,7 +75,7 @@ let package = Package(
         .target(
             name: "ConformanceKit",
             dependencies: [
-                "GATT", "ATT", "GAP", "SMP", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
+                "GATT", "ATT", "GAP", "L2CAP", "SMP", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
             ]),
         .executableTarget(name: "conformance", dependencies: ["ConformanceKit"]),
         .executableTarget(

@@ -17,7 +17,8 @@ struct PairingPlayer {
     private(set) var bond: Bond?
     private(set) var finished: LinkSecurity?
     private(set) var failures: [SecurityFailure] = []
-    private var offered: SecretKey?
+    /// With which this side wants, or lets, the link be encrypted.
+    private(set) var offered: SecretKey?
 
     init(machine: SecurityManager, passkey: UInt32? = nil, comparison: UInt32? = nil) {
         self.machine = machine
@@ -61,6 +62,11 @@ struct PairingPlayer {
     }
 
     mutating func take() -> [UInt8]? { sent.isEmpty ? nil : sent.removeFirst() }
+
+    mutating func takeKey() -> SecretKey? {
+        defer { offered = nil }
+        return offered
+    }
 
     mutating func expect(_ octets: [UInt8]) throws(Mismatch) {
         try Mismatch.check(place, octets, take() ?? [], \.hexadecimal)

@@ -7,6 +7,7 @@ package enum VectorFile {
     case uuidStrings(UUIDStrings)
     case cryptoVectors(CryptoVectors)
     case pairingTranscripts(PairingTranscripts)
+    case attacks(Attacks)
 
     /// - Throws: ``VectorFileError`` if the file is not JSON, of no known format, or damaged.
     package init(_ data: Data) throws(VectorFileError) {
@@ -25,6 +26,7 @@ package enum VectorFile {
         case ["valid", "malformed"]: self = .uuidStrings(try Self.decode(data))
         case ["vectors", "sm_io_matrix"]: self = .cryptoVectors(try Self.decode(data))
         case ["cases", "short_scripts"]: self = .pairingTranscripts(try Self.decode(data))
+        case ["rows"]: self = .attacks(try Self.decode(data))
         default:
             let keys = object.keys.sorted().joined(separator: ", ")
             throw VectorFileError("The format is not known: keys \(keys.isEmpty ? "none" : keys).")
@@ -54,6 +56,7 @@ package enum VectorFile {
         case .uuidStrings(let strings): strings.play()
         case .cryptoVectors(let vectors): vectors.play()
         case .pairingTranscripts(let transcripts): transcripts.play()
+        case .attacks(let attacks): attacks.play()
         }
     }
 

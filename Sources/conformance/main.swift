@@ -12,6 +12,7 @@ let help = """
       UUID spellings               as in uuid-strings.json
       cryptographic functions      as in crypto-vectors.json
       pairings                     as in smp-pairing-transcripts.json
+      attacks                      as in attacks.json
 
     Each case that fails is printed with what was expected and what happened; each that needs a part of
     Bluetooth that is not built yet is named with the reason. The last line is "N passed, N failed", and

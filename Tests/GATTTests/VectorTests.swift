@@ -29,6 +29,13 @@ struct VectorTests {
         #expect(report.summary == "24 passed, 0 failed")
     }
 
+    @Test("Attacks on the attribute protocol, the Security Manager, L2CAP and advertising data")
+    func attacks() throws {
+        let report = try play("attacks.json")
+        #expect(report.failures == [])
+        #expect(report.summary == "42 passed, 0 failed, 20 skipped")
+    }
+
     @Test("A wrong expectation is a failure that shows both sides")
     func failure() throws {
         let text = try String(contentsOf: Self.url("gatt-pdu-scripts.json"), encoding: .utf8)
@@ -46,7 +53,7 @@ struct VectorTests {
             ("", "It is damaged: not JSON."),
             ("[]", "The format is not known: its JSON is no object."),
             ("{}", "The format is not known: keys none."),
-            (#"{"meta": {}, "rows": []}"#, "The format is not known: keys meta, rows."),
+            (#"{"meta": {}, "lines": []}"#, "The format is not known: keys lines, meta."),
             (#"{"valid": [], "malformed": [1]}"#, "It is damaged: malformed.[0]: no String."),
             (#"{"databases": {}, "cases": [{}]}"#, "It is damaged: cases.[0]: id is missing."),
         ])
