@@ -3,6 +3,7 @@
 /// A packet names its fields once, in ``Packet/fields(_:)``. The coder it is handed decides what the visit
 /// means: ``FieldReader`` decodes, ``FieldWriter`` encodes, ``FieldPrinter`` describes. There is no second
 /// list of fields that could fall out of step with the first.
+@usableFromInline
 package protocol FieldCoder {
     /// An integer, least significant octet first.
     mutating func integer<Value: FixedWidthInteger & Sendable>(
@@ -40,6 +41,7 @@ package protocol FieldCoder {
 }
 
 extension FieldCoder {
+    @inlinable
     package mutating func octets(
         _ name: StaticString, _ value: inout ArraySlice<UInt8>, count: Int
     ) throws(PacketError) {
@@ -48,6 +50,7 @@ extension FieldCoder {
         value = copy[...]
     }
 
+    @inlinable
     package mutating func remainder(_ name: StaticString, _ value: inout ArraySlice<UInt8>) throws(PacketError) {
         var copy = Array(value)
         try remainder(name, &copy)
@@ -55,6 +58,7 @@ extension FieldCoder {
     }
 
     /// One octet that counts the octets, then the octets.
+    @inlinable
     package mutating func countedOctets(_ name: StaticString, _ value: inout [UInt8]) throws(PacketError) {
         var count = UInt8(truncatingIfNeeded: value.count)
         try integer(name, &count)
@@ -62,6 +66,7 @@ extension FieldCoder {
     }
 
     /// An integer that must be one of the raw values of `Value`.
+    @inlinable
     package mutating func choice<Value: RawRepresentable>(
         _ name: StaticString, _ value: inout Value
     ) throws(PacketError) where Value.RawValue: FixedWidthInteger & Sendable {

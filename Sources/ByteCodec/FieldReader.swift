@@ -1,16 +1,22 @@
 /// Decodes: takes the octets from the front of a packet and puts them into its fields.
+@usableFromInline
 package struct FieldReader: FieldCoder {
+    @usableFromInline
     let octets: ArraySlice<UInt8>
+    @usableFromInline
     var position: Int
 
+    @inlinable
     package init(_ octets: ArraySlice<UInt8>) {
         self.octets = octets
         self.position = octets.startIndex
     }
 
     /// How many octets no field has taken yet.
+    @inlinable
     package var remaining: Int { octets.endIndex - position }
 
+    @inlinable
     package mutating func integer<Value: FixedWidthInteger & Sendable>(
         _ name: StaticString, _ value: inout Value
     ) throws(PacketError) {
@@ -23,6 +29,7 @@ package struct FieldReader: FieldCoder {
         position += width
     }
 
+    @inlinable
     package mutating func octets(
         _ name: StaticString, _ value: inout [UInt8], count: Int
     ) throws(PacketError) {
@@ -31,17 +38,20 @@ package struct FieldReader: FieldCoder {
         position += count
     }
 
+    @inlinable
     package mutating func octets(
         _ name: StaticString, _ value: inout [UInt8], upTo limit: Int
     ) throws(PacketError) {
         try octets(name, &value, count: min(limit, remaining))
     }
 
+    @inlinable
     package mutating func remainder(_ name: StaticString, _ value: inout [UInt8]) {
         value = Array(octets[position...])
         position = octets.endIndex
     }
 
+    @inlinable
     package mutating func octets(
         _ name: StaticString, _ value: inout ArraySlice<UInt8>, count: Int
     ) throws(PacketError) {
@@ -50,11 +60,13 @@ package struct FieldReader: FieldCoder {
         position += count
     }
 
+    @inlinable
     package mutating func remainder(_ name: StaticString, _ value: inout ArraySlice<UInt8>) {
         value = octets[position...]
         position = octets.endIndex
     }
 
+    @inlinable
     package mutating func list<Element>(
         _ name: StaticString, _ elements: inout [Element], blank: Element,
         _ visit: (inout Self, inout Element) throws(PacketError) -> Void
@@ -69,6 +81,7 @@ package struct FieldReader: FieldCoder {
         }
     }
 
+    @inlinable
     package mutating func countedList<Element>(
         _ name: StaticString, _ elements: inout [Element], blank: Element,
         _ visit: (inout Self, inout Element) throws(PacketError) -> Void
@@ -84,6 +97,7 @@ package struct FieldReader: FieldCoder {
     }
 
     /// Checks that the fields have used the packet up.
+    @inlinable
     package func finish() throws(PacketError) {
         guard position == octets.endIndex else {
             throw PacketError(.trailing(octets: remaining), field: "end of packet")

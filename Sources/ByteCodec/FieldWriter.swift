@@ -1,29 +1,37 @@
 /// Encodes: appends the fields of a packet to its octets. It leaves the fields alone and never fails.
+@usableFromInline
 package struct FieldWriter: FieldCoder {
+    @usableFromInline
     var octets: [UInt8] = []
 
+    @inlinable
     package init() {}
 
+    @inlinable
     package mutating func integer<Value: FixedWidthInteger & Sendable>(_ name: StaticString, _ value: inout Value) {
         for index in 0..<(Value.bitWidth / 8) {
             octets.append(UInt8(truncatingIfNeeded: value >> Value(8 * index)))
         }
     }
 
+    @inlinable
     package mutating func octets(_ name: StaticString, _ value: inout [UInt8], count: Int) {
         precondition(value.count == count, "\(name) holds \(value.count) octets; the layout says \(count).")
         octets += value
     }
 
+    @inlinable
     package mutating func octets(_ name: StaticString, _ value: inout [UInt8], upTo limit: Int) {
         precondition(value.count <= limit, "\(name) holds \(value.count) octets; the layout allows \(limit).")
         octets += value
     }
 
+    @inlinable
     package mutating func remainder(_ name: StaticString, _ value: inout [UInt8]) {
         octets += value
     }
 
+    @inlinable
     package mutating func list<Element>(
         _ name: StaticString, _ elements: inout [Element], blank: Element,
         _ visit: (inout Self, inout Element) throws(PacketError) -> Void
@@ -31,6 +39,7 @@ package struct FieldWriter: FieldCoder {
         for var element in elements { try visit(&self, &element) }
     }
 
+    @inlinable
     package mutating func countedList<Element>(
         _ name: StaticString, _ elements: inout [Element], blank: Element,
         _ visit: (inout Self, inout Element) throws(PacketError) -> Void

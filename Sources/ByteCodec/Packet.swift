@@ -1,4 +1,5 @@
 /// A value that travels as octets, with one statement of its layout.
+@usableFromInline
 package protocol Packet: Equatable, Sendable {
     /// A packet with every field at its default.
     init()
@@ -11,11 +12,13 @@ extension Packet {
     /// Decodes a packet that takes up all of `octets`.
     ///
     /// - Throws: ``PacketError`` that names the field in which the octets stop making sense.
+    @inlinable
     package init(octets: [UInt8]) throws(PacketError) {
         try self.init(octets: octets[...])
     }
 
     /// Decodes a packet that takes up all of `octets`, without copying them first.
+    @inlinable
     package init(octets: ArraySlice<UInt8>) throws(PacketError) {
         self.init()
         var reader = FieldReader(octets)
@@ -24,6 +27,7 @@ extension Packet {
     }
 
     /// The packet as it travels.
+    @inlinable
     package var octets: [UInt8] {
         var writer = FieldWriter()
         visited(by: &writer)
@@ -37,6 +41,7 @@ extension Packet {
         return printer.lines.joined(separator: "\n")
     }
 
+    @inlinable
     func visited(by coder: inout some FieldCoder) {
         var copy = self
         do throws(PacketError) {

@@ -2,7 +2,9 @@
 ///
 /// It is an answer about the peer's input, never about this program: whoever decodes decides what the protocol
 /// says to do, such as an ATT Error Response with *Invalid PDU*.
+@usableFromInline
 package struct PacketError: Error, Equatable {
+    @usableFromInline
     package enum Reason: Equatable, Sendable {
         /// The packet ends inside the field.
         case truncated
@@ -12,10 +14,13 @@ package struct PacketError: Error, Equatable {
         case valueNotAllowed(Int)
     }
 
+    @usableFromInline
     package let reason: Reason
     /// The field's name in the specification.
+    @usableFromInline
     package let field: String
 
+    @inlinable
     package init(_ reason: Reason, field: StaticString) {
         self.reason = reason
         self.field = field.description
