@@ -51,7 +51,8 @@ package enum HelpText {
 
     /// How the one radio is named, in the option and in the environment.
     private static let radio = """
-          --radio ADDRESS, or else the environment variable BLE_RADIO, names the radio:
+          --radio ADDRESS names the radio. Without it the environment variable BLE_RADIO does, but not for
+          "ble demo", which then plays in a world of its own:
             simulated              radio, time and devices in this process; needs no hardware
             tcp:HOST:PORT          a controller that speaks HCI (H4) over TCP, such as RootCanal
             unix:PATH              the same over a Unix socket
