@@ -192,7 +192,8 @@ extension AirServer {
         case .endedInsidePacket: "The host closed the connection in the middle of a packet."
         case .framing(let failure): failure.description
         case .peerDoesNotRead: "The host does not read what it is sent."
-        case .unknownHost, .nobodyListens, .noAnswer, .noSocket, .notPermitted, .addressInUse, .pathTooLong, .system:
+        case .unknownHost, .nobodyListens, .noAnswer, .noSocket, .notPermitted, .addressInUse, .pathTaken, .pathTooLong,
+            .system:
             error.description
         }
     }

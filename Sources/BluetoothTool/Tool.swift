@@ -25,7 +25,7 @@ package struct Tool {
         do {
             return try dispatch(arguments)
         } catch {
-            printError("ble: \(error.message).")
+            printError("ble: \(error.message)\(error.message.hasSuffix("?") ? "" : ".")")
             let command = arguments.first.flatMap { name in CommandSyntax.all.first { $0.name == name } }
             printError("Try \"ble help\(command.map { " " + $0.name } ?? "")\".")
             return .usage

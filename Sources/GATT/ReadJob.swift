@@ -92,7 +92,8 @@ struct ReadJob: Sendable {
     /// The owner's answer: the value from the offset on that was asked for.
     mutating func supply(_ value: [UInt8]) throws(Refusal) {
         do throws(ATTErrorCode) {
-            try take(value, from: 0)
+            // No value is longer (Core 6.0, Vol 3, Part F, 3.2.9).
+            try take(Array(value.prefix(ATTLimits.maximumValueLength)), from: 0)
         } catch {
             try fail(error)
         }

@@ -95,14 +95,15 @@ private func bind(_ socket: Int32, to address: SocketAddress) throws(TransportEr
     }
 }
 
-/// Removes a socket at which nobody listens. Anything else is left alone, and binding fails.
+/// Removes a socket at which nobody listens. One at which somebody does is left alone, and binding fails.
 private func removeAbandoned(_ address: SocketAddress) throws(TransportError) {
     let probe = try makeSocket(family: address.family)
     defer { _ = Glibc.close(probe) }
     let isAbandoned = unsafe address.with { unsafe Glibc.connect(probe, $0, $1) } != 0 && errno == ECONNREFUSED
     var status = stat()
-    guard isAbandoned, unsafe lstat(address.name, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
-    _ = unsafe unlink(address.name)
+    guard unsafe lstat(address.name, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFSOCK else { throw .pathTaken(address.name) }
+    if isAbandoned { _ = unsafe unlink(address.name) }
 }
 
 private func boundPort(_ socket: Int32) -> UInt16 {

@@ -27,6 +27,8 @@ package enum TransportError: Error, Equatable, Sendable {
     case noSocket(path: String)
     case notPermitted(String)
     case addressInUse(String)
+    /// Something that is no socket lies where one is to be made.
+    case pathTaken(String)
     case pathTooLong(String)
     /// Another error of the operating system: what was tried, and its words.
     case system(String, reason: String)
@@ -54,6 +56,8 @@ extension TransportError: CustomStringConvertible {
             "This user may not open \(place). Check its owner and its permissions."
         case .addressInUse(let place):
             "\(place) is in use by another program. End that program, or choose another address."
+        case .pathTaken(let path):
+            "\(path) is there already, and is no socket. Choose another path."
         case .pathTooLong(let path):
             "The path \(path) is too long for a socket, which holds 107 octets. Choose a shorter one."
         case .system(let what, let reason): "\(what) failed: \(reason)."

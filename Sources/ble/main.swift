@@ -2,12 +2,19 @@ import BluetoothTool
 import Foundation
 
 // Line by line also into a pipe, so that `ble scan --json | script` follows at once.
-func write(_ line: String, to file: FileHandle) { file.write(Data((line + "\n").utf8)) }
+func say(_ line: String) {
+    guard let problem = LineFile.standardOutput.write(line) else { return }
+    complain("ble: the output cannot be written: \(problem)")
+    exit(ToolStatus.failure.rawValue)
+}
+
+// There is nowhere left to tell that this failed.
+func complain(_ line: String) { _ = LineFile.standardError.write(line) }
 
 let environment = ProcessInfo.processInfo.environment
 let tool = Tool(
     terminal: .standardOutput(environment: environment), environment: environment,
-    print: { write($0, to: .standardOutput) }, printError: { write($0, to: .standardError) })
+    print: say, printError: complain)
 
 // Ctrl-C: let the command put things in order, or leave the line that it was pressed on; the status says what happened.
 // Being asked to end is the same to us.
@@ -16,7 +23,7 @@ let sources = [SIGINT, SIGTERM].map { number in
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
     source.setEventHandler { [interruption = tool.interruption] in
         if interruption.interrupt() { return }
-        write("", to: .standardOutput)
+        _ = LineFile.standardOutput.write("")
         exit(ToolStatus.interrupted.rawValue)
     }
     source.resume()

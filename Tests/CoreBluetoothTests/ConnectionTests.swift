@@ -170,6 +170,37 @@ struct ConnectionTests {
         #expect(app.take().last == "didDisconnect disconnected")
     }
 
+    @Test(
+        "A delay that is no time at all is none, and no delay is too long to count",
+        arguments: [
+            (-1, nil), (.nan, nil), (-.infinity, nil), (.infinity, .seconds(365 * 86400)),
+            (1e300, .seconds(365 * 86400)),
+        ] as [(Double, Duration?)])
+    func absurdDelay(seconds: Double, expected: Duration?) {
+        let app = foundApp()
+        app.manager.connect(app.peripheral, options: [CBConnectPeripheralOptionStartDelayKey: seconds])
+        guard let expected else { return host.expect(.connect(lockAddress)) }
+        host.expect()
+        host.elapse(expected)
+        host.expect(.connect(lockAddress))
+    }
+
+    @Test("A connect during a disconnection is forgotten when the radio goes off: it must not follow a later link")
+    func connectWhileDisconnectingWithoutRadio() {
+        let app = connectedApp()
+        app.manager.cancelPeripheralConnection(app.peripheral)
+        app.manager.connect(app.peripheral)
+        host.expect(.disconnect(lockAddress), answer: .failure(.notPowered))
+        host.tell(.state(.poweredOff))
+        host.powerOn()
+        host.expect(.startScan(ScanFilter()), answer: .success(.done))
+        app.manager.connect(app.peripheral)
+        host.expect(.connect(lockAddress), answer: .success(.connected(mtu: 23)))
+        host.tell(.disconnected(lockAddress, .disconnected(reason: 0x08)))
+        #expect(app.peripheral.state == .disconnected)
+        host.expect()
+    }
+
     @Test("A connect during a disconnection begins after it")
     func connectWhileDisconnecting() {
         let app = connectedApp()

@@ -19,7 +19,7 @@ struct CommandLineTests {
         #expect(run("demo", "--sed", "1").status == .usage)
         #expect(run("scna").errors.contains("unknown command scna; did you mean scan?"))
         #expect(run("--vresion").errors.contains("unknown option --vresion; did you mean --version?"))
-        #expect(run("demo", "lcok").errors.contains("there is no demo lcok; did you mean lock?"))
+        #expect(run("demo", "lcok").errors.contains("there is no demo lcok; did you mean lock?\n"))
         #expect(run("demo", "bicycle").errors.contains("the demos are lock, roles, smallest, which"))
     }
 
@@ -28,6 +28,9 @@ struct CommandLineTests {
         #expect(run("scan", "--seconds", "0").errors.contains("--seconds takes a number in 1...86400, not \"0\""))
         #expect(run("scan", "--seconds").errors.contains("--seconds needs a value"))
         #expect(run("scan", "--service", "xyz").status == .usage)
+        // Digits, but not those of a UUID.
+        #expect(run("scan", "--service", "１８０Ｄ").status == .usage)
+        #expect(run("air", "--unix", "").errors.contains("--unix needs a path"))
         #expect(run("scan", "--json=yes").errors.contains("--json takes no value"))
         #expect(run("scan", "here").errors.contains("\"here\" is one argument too many"))
         #expect(run("demo", "--seed", "-1").status == .usage)

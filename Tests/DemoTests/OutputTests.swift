@@ -21,6 +21,16 @@ struct OutputTests {
         #expect(!line.text.contains("\n"))
     }
 
+    @Test("A line that cannot be written is told with its reason, and stops nothing")
+    func unwritable() throws {
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        #expect(LineFile(descriptor: full.fileDescriptor).write("a") == "No space left on device")
+        #expect(LineFile(descriptor: -1).write("a") == "Bad file descriptor")
+        let pipe = Pipe()
+        #expect(LineFile(descriptor: pipe.fileHandleForWriting.fileDescriptor).write("a") == nil)
+        #expect(pipe.fileHandleForReading.availableData == Data("a\n".utf8))
+    }
+
     @Test("Like entries in a row are drawn together")
     func repetition() {
         var text = TimelineText(terminal: Terminal(isInteractive: false))

@@ -108,6 +108,17 @@ struct GATTServerTests {
         }
     }
 
+    @Test("An owner's value of more than 512 octets is cut: its length would not fit into a Length Value Tuple")
+    func dynamicReadOfTooMuch() throws {
+        Scene.play(ServedBearer(try lock())) { server in
+            server.receive("20 03 00 06 00")
+            server.expect(.readRequested(GATTReadRequest(id: 1, handle: 6, offset: 0)))
+            server.respond(1, Array(repeating: 0xAA, count: 0x1_0005))
+            // 512 is 0x0200; the answer is cut to ATT_MTU, which is 23.
+            server.expectSent("21 01 00 64 00 02" + String(repeating: " AA", count: 17))
+        }
+    }
+
     @Test("GATT/SR/GAW/BV-01-C, BV-03-C: writes of a value that only the owner takes")
     func dynamicWrite() throws {
         let part = GATTWritePart(handle: 6, offset: 0, value: [0x01])

@@ -106,6 +106,7 @@ struct ConnectingTests {
     func unixSocket() throws {
         let loop = RealTimeLoop()
         let path = temporaryPath()
+        #expect(throws: TransportError.pathTaken("/tmp")) { try SocketListener(path: "/tmp", on: loop) { _ in } }
         let listener = try SocketListener(path: path, on: loop) { _ in }
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect((attributes[.posixPermissions] as? Int).map { $0 & 0o777 } == 0o600)

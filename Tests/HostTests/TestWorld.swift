@@ -45,6 +45,9 @@ final class TestClient: @unchecked Sendable {
 
     var peer: PeerID { PeerID(device.device.address) }
 
+    /// Requests are numbered from 1 up to this.
+    var requestCount: UInt64 { lastNumber }
+
     init(_ device: HostedDevice) { self.device = device }
 
     func open() {

@@ -17,6 +17,7 @@ struct AirCommand {
         var settings = AirServer.Settings()
         settings.seed = try arguments.number("--seed", in: 0...0xFFFF_FFFF) ?? 0
         settings.path = arguments.values["--unix"]
+        guard settings.path != "" else { throw UsageError("--unix needs a path") }
         settings.port = try arguments.number("--port", in: 0...65535)
         if settings.path == nil, settings.port == nil { settings.port = 0 }
         settings.aclLength = try arguments.number("--acl-length", in: 27...1024) ?? settings.aclLength

@@ -1,4 +1,5 @@
 import Backends
+import BluetoothTypes
 import CoreBluetooth
 import Foundation
 
@@ -27,11 +28,10 @@ struct ScanCommand {
 
     /// `CBUUID` stops the program at a bad text, so we look first.
     private static func uuid(_ text: String) throws(UsageError) -> CBUUID {
-        let isShort = (text.count == 4 || text.count == 8) && text.allSatisfy(\.isHexDigit)
-        guard isShort || UUID(uuidString: text) != nil else {
+        guard let uuid = BluetoothUUID(coreBluetoothText: text) else {
             throw UsageError("--service takes a UUID of 4, 8 or 36 characters, not \"\(text)\"")
         }
-        return CBUUID(string: text)
+        return CBUUID(uuid)
     }
 
     func run() -> ToolStatus {

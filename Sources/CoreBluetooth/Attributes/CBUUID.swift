@@ -67,7 +67,7 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
 
 extension BluetoothUUID {
     /// As ``CBUUID/init(string:)`` reads it.
-    init?(coreBluetoothText text: String) {
+    package init?(coreBluetoothText text: String) {
         var digits = Array(text.utf8)
         if digits.count == 36 {
             for hyphen in [23, 18, 13, 8] where digits.remove(at: hyphen) != UInt8(ascii: "-") { return nil }

@@ -104,10 +104,12 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     /// - Parameter options: by the keys `CBConnectPeripheralOption…`.
     open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
         guard line.isPoweredOn(for: self), owns(peripheral) else { return }
-        let delay = (options?[CBConnectPeripheralOptionStartDelayKey] as? NSNumber)?.doubleValue ?? 0
+        let wanted = (options?[CBConnectPeripheralOptionStartDelayKey] as? NSNumber)?.doubleValue ?? 0
+        // What is no number, or less than nothing, is no delay; and no app waits longer than a year.
+        let delay = wanted > 0 ? min(wanted, 365 * 86400) : 0
         peripheral.connect(
             ConnectOptions(
-                startDelay: .seconds(max(0, delay)),
+                startDelay: .seconds(delay),
                 reconnects: flag(CBConnectPeripheralOptionEnableAutoReconnect, in: options)))
     }
 

@@ -26,7 +26,7 @@ extension CBCentralManager {
                 // A scan that was running when the radio went off goes on.
                 if let wantedScan { line.ask(.startScan(wantedScan)) }
             } else {
-                for peripheral in peripherals.values { peripheral.object?.linkGone() }
+                for peripheral in peripherals.values { peripheral.object?.radioGone() }
                 if line.state.rawValue < CBManagerState.poweredOff.rawValue { peripherals.removeAll() }
             }
         }

@@ -94,7 +94,7 @@ extension CBPeripheral {
     private func cancelAnswered(_ number: Int, _ answer: HostLine.Answer) {
         let isCurrent = line.lock.withLock { linkNumber == number && linkState == .disconnecting }
         guard isCurrent else { return }
-        if case .failure(.notPowered) = answer { return line.lock.withLock { linkGone() } }
+        if case .failure(.notPowered) = answer { return radioGone() }
         ended(error: nil)
     }
 
@@ -122,6 +122,14 @@ extension CBPeripheral {
             guard linkState == .disconnected, let next = nextConnection else { return }
             nextConnection = nil
             begin(next)
+        }
+    }
+
+    /// The radio is off: the link has ended, and a connection that was to follow it will not.
+    func radioGone() {
+        line.lock.withLock {
+            nextConnection = nil
+            linkGone()
         }
     }
 
