@@ -19,11 +19,12 @@ let help = """
     how many were skipped if any were.
 
     exit status: 0 all passed; 1 some failed; 2 a file is damaged, unreadable or of an unknown format, or
-    the command line is wrong
+    the command line is wrong, or the output cannot be written
     """
 
 func complain(_ text: String) {
-    FileHandle.standardError.write(Data("conformance: \(text)\n".utf8))
+    // There is nowhere left to tell that this failed.
+    try? FileHandle.standardError.write(contentsOf: Data("conformance: \(text)\n".utf8))
 }
 
 /// - Returns: the exit status.
@@ -57,4 +58,10 @@ func run(_ arguments: [String]) -> Int32 {
     return total.failures.isEmpty ? 0 : 1
 }
 
-exit(run(Array(CommandLine.arguments.dropFirst())))
+var status = run(Array(CommandLine.arguments.dropFirst()))
+// A report that could not be written is no success.
+if fflush(nil) != 0 {
+    complain("The output cannot be written: \(unsafe String(cString: strerror(errno))).")
+    status = 2
+}
+exit(status)

@@ -31,6 +31,23 @@ struct OutputTests {
         #expect(pipe.fileHandleForReading.availableData == Data("a\n".utf8))
     }
 
+    @Test(
+        "A tool whose output or complaint cannot be written says so by its status",
+        arguments: [("ble", "--version", 1), ("conformance", "--help", 2), ("conformance", "/nowhere", 2)])
+    func fullOutput(tool: String, argument: String, status: Int32) throws {
+        // The products lie beside the tests.
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(tool)
+        process.arguments = [argument]
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        process.standardError = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit && process.terminationStatus == status)
+    }
+
     @Test("Like entries in a row are drawn together")
     func repetition() {
         var text = TimelineText(terminal: Terminal(isInteractive: false))
