@@ -157,13 +157,13 @@ install_missing() {
     scratch_folder
     log="$scratch/apt"
     local options=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=1 -o Acquire::http::Timeout=20)
-    attend 120 "$log" "${as_root[@]}" apt-get "${options[@]}" update || true
+    attend 120 "$log.update" "${as_root[@]}" apt-get "${options[@]}" update || true
     # shellcheck disable=SC2086 # The packages are words.
     attend 900 "$log" "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get "${options[@]}" install -y --no-install-recommends $packages && return 0
     grep -E '^(E|Err):?' "$log" | tail -n 3 >&2 || tail -n 3 "$log" >&2
-    if grep -qE 'resolve|connect|fetch|Unable to locate' "$log"; then
-        stop "The package servers do not give $packages: check the network and apt's sources, then try again."
+    if grep -qiE 'failed to fetch|could not resolve|cannot initiate|connection failed|unable to connect' "$log"*; then
+        stop "The package servers cannot be reached for $packages: check the network and apt's sources, then try again."
     fi
     stop "apt could not install $packages: the lines above say why; put that right, or run as root: $install"
 }
