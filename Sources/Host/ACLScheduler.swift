@@ -20,6 +20,8 @@ package struct ACLScheduler {
         var head = 0
         /// Packets that lie in the controller.
         var outstanding = 0
+        /// PDUs that wait here and have no token: what this host says by itself, such as answers to the peer.
+        var answers = 0
 
         var isEmpty: Bool { head == pdus.count }
     }
@@ -50,6 +52,12 @@ package struct ACLScheduler {
     package mutating func enqueue(_ octets: [UInt8], on handle: UInt16, token: UInt64?) {
         guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return }
         lanes[index].pdus.append(PDU(octets: octets, token: token))
+        if token == nil { lanes[index].answers += 1 }
+    }
+
+    /// How many PDUs without a token wait for a link. They pile up if a peer asks and asks, and takes no answer.
+    package func waitingAnswers(on handle: UInt16) -> Int {
+        lanes.first { $0.handle == handle }?.answers ?? 0
     }
 
     /// The controller is done with `count` packets of a link; more than it was given is its error and not counted.
@@ -88,6 +96,7 @@ extension ACLScheduler.Lane {
         pdus[head].sent = end
         guard end == pdus[head].octets.count else { return (packet, handle, nil) }
         let token = pdus[head].token
+        if token == nil { answers -= 1 }
         pdus[head].octets = []
         head += 1
         if head == pdus.count {

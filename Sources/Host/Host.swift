@@ -127,10 +127,24 @@ extension Host {
 // MARK: - What is known of peers
 
 extension Host {
+    /// Peers may come with a new address each time; not more than this many are remembered.
+    private static let mostKnownPeers = 1024
+
+    /// The oldest one without a link goes.
+    private func forgetOldestPeer() {
+        guard known.count > Self.mostKnownPeers, let oldest = known.firstIndex(where: { !$0.isConnected }) else {
+            return
+        }
+        known.remove(at: oldest)
+    }
+
     /// Changes what is known of a peer, and tells all clients if it is news.
     func know(_ peer: PeerID, _ change: (inout PeerKnowledge) -> Void) {
-        let index = known.firstIndex { $0.peer == peer } ?? known.endIndex
-        if index == known.endIndex { known.append(PeerKnowledge(peer: peer)) }
+        if !known.contains(where: { $0.peer == peer }) {
+            known.append(PeerKnowledge(peer: peer))
+            forgetOldestPeer()
+        }
+        guard let index = known.firstIndex(where: { $0.peer == peer }) else { return }
         let before = known[index]
         change(&known[index])
         guard known[index] != before else { return }

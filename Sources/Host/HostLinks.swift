@@ -167,6 +167,11 @@ extension Host {
         guard header.isPossibleOnLE, let index = linkIndex(handle: header.handle) else { return }
         let isStart = header.boundary.isStart
         guard let pdu = links[index].reassembler.receive(payload, isStart: isStart) else { return }
+        // A peer may have one request open (Core 6.0, Vol 3, Part F, 3.3.2). Who asks on and takes no answer only
+        // fills the memory.
+        guard acl.waitingAnswers(on: header.handle) < Self.mostWaitingAnswers else {
+            return endLink(index, because: .illegalAnswer("The peer asks on without taking the answers."), at: now)
+        }
         switch pdu.channel {
         case .attribute: handle(.receive(pdu.payload), onLink: index, at: now)
         case .signalling:
@@ -176,6 +181,8 @@ extension Host {
         default: break
         }
     }
+
+    private static let mostWaitingAnswers = 64
 
     func sendPDU(_ payload: [UInt8], channel: ChannelID, onLink handle: UInt16, token: UInt64? = nil) {
         acl.enqueue(l2capPDU(payload, channel: channel), on: handle, token: token)

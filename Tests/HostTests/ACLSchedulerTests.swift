@@ -61,4 +61,16 @@ struct ACLSchedulerTests {
         #expect(scheduler.next() != nil)
         #expect(scheduler.next() == nil)
     }
+
+    @Test("Answers that a peer does not take are counted; what clients send is not")
+    func waitingAnswers() {
+        var scheduler = ACLScheduler(bufferCount: 1, bufferLength: 27)
+        scheduler.addLink(1)
+        for _ in 0..<3 { scheduler.enqueue([1], on: 1, token: nil) }
+        scheduler.enqueue([1], on: 1, token: 7)
+        #expect(scheduler.waitingAnswers(on: 1) == 3)
+        _ = scheduler.next()
+        #expect(scheduler.waitingAnswers(on: 1) == 2)
+        #expect(scheduler.waitingAnswers(on: 2) == 0)
+    }
 }
