@@ -72,10 +72,10 @@ extension StreamTransport {
         guard isOpen else { return }
         let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(socket, $0.baseAddress, $0.count) }
         if count < 0 {
-            if errno != EAGAIN && errno != EINTR { end(.system("Reading from the controller", reason: systemError())) }
+            if errno != EAGAIN && errno != EINTR { endByError("Reading from the other side") }
             return
         }
-        guard count > 0 else { return end(framer.isBetweenPackets ? .ended : .endedInsidePacket) }
+        guard count > 0 else { return endByPeer() }
         quickenAcknowledgements()
         let packets = framer.receive(Array(buffer[..<count]))
         if !packets.isEmpty { deliver?(.packets(packets)) }
@@ -91,9 +91,7 @@ extension StreamTransport {
             }
             if count < 0 {
                 if errno == EINTR { continue }
-                guard errno == EAGAIN else {
-                    return end(.system("Writing to the controller", reason: systemError()))
-                }
+                guard errno == EAGAIN else { return endByError("Writing to the other side") }
                 guard backlog.count - left <= Self.backlogLimit else { return end(.peerDoesNotRead) }
                 loop.change(socket, to: [.readable, .writable])
                 return
@@ -103,6 +101,16 @@ extension StreamTransport {
         backlog.removeAll(keepingCapacity: backlog.count <= 1 << 16)
         left = 0
         if isOpen { loop.change(socket, to: .readable) }
+    }
+
+    /// Ends a transport after a failed call. A peer that leaves with octets unread resets the stream: it closed it too.
+    private func endByError(_ attempt: String) {
+        if errno == ECONNRESET || errno == EPIPE { return endByPeer() }
+        end(.system(attempt, reason: systemError()))
+    }
+
+    private func endByPeer() {
+        end(framer.isBetweenPackets ? .ended : .endedInsidePacket)
     }
 
     /// Ends a transport that failed, and tells its owner.

@@ -71,6 +71,27 @@ struct TransportTests {
         #expect(other.events == [.closed(.endedInsidePacket)])
     }
 
+    @Test("A peer that leaves without having read has closed the stream, too", arguments: BarePeer.Kind.allCases)
+    func reset(kind: BarePeer.Kind) throws {
+        // Linux answers a close with octets unread by a reset: the next read fails with ECONNRESET.
+        let bench = try Bench(kind)
+        bench.transport.send(Self.data)
+        bench.turn()
+        bench.peer.close()
+        bench.run { !bench.events.isEmpty }
+        #expect(bench.events == [.closed(.ended)])
+
+        // Written to, a stream that the peer has closed fails with EPIPE.
+        let other = try Bench(kind)
+        other.transport.send(Self.data)
+        other.turn()
+        other.peer.close()
+        other.transport.send(Self.data)
+        other.turn()
+        other.run { !other.events.isEmpty }
+        #expect(other.events == [.closed(.ended)])
+    }
+
     @Test("Closed on this side, it says nothing any more", arguments: BarePeer.Kind.allCases)
     func closedHere(kind: BarePeer.Kind) throws {
         let bench = try Bench(kind)

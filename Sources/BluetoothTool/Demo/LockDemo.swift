@@ -107,7 +107,7 @@ package struct LockDemo {
                 report.problem ?? "it ended with the connection, before its 10 s"),
             Check(
                 "A3", "the lock is picked by its name and connected", report.connections > 0,
-                "\(report.connections) connections to \(Self.name)"),
+                "\(report.connections) \(report.connections == 1 ? "connection" : "connections") to \(Self.name)"),
             Check(
                 "A4", "all services and characteristics are discovered", !found.isEmpty,
                 found.isEmpty ? "none" : "among them \(found.joined(separator: " and "))"),
