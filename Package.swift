@@ -17,6 +17,8 @@ let package = Package(
         .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "BluetoothCrypto", dependencies: ["CLibCrypto"]),
         .target(name: "EventLoop"),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "Storage", dependencies: ["CSQLite"]),
         // Layer 1: one protocol each, strangers to each other.
         .target(name: "HCI", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(name: "LinkLayer", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop"]),
@@ -104,6 +106,8 @@ let package = Package(
         .testTarget(name: "ByteCodecTests", dependencies: ["ByteCodec", "ProtocolTestKit"]),
         .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"]),
         .testTarget(name: "BluetoothCryptoTests", dependencies: ["BluetoothCrypto", "ConformanceKit"]),
+        .executableTarget(name: "storage-writer", dependencies: ["Storage"], path: "Tests/Programs/storage-writer"),
+        .testTarget(name: "StorageTests", dependencies: ["Storage", "storage-writer"]),
         .testTarget(name: "EventLoopTests", dependencies: ["ATT", "EventLoop"]),
         .testTarget(
             name: "HCITests", dependencies: ["HCI", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
