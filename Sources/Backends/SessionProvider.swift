@@ -7,8 +7,8 @@ import Synchronization
 package protocol SessionFactory: AnyObject, Sendable {
     func makeSession() -> any HostSession
 
-    /// Whether the system lets this process use the radio.
-    var mayUseRadio: Bool { get }
+    /// Whether the system lets this program use the radio. From any thread.
+    var permission: RadioPermission { get }
 
     /// Takes one line of diagnosis, such as a misuse of the API.
     func report(_ line: String)
@@ -22,7 +22,7 @@ package protocol SessionFactory: AnyObject, Sendable {
 
 /// An ordinary process: real time, and diagnosis to standard error.
 extension SessionFactory {
-    package var mayUseRadio: Bool { true }
+    package var permission: RadioPermission { .allowed }
 
     package func report(_ line: String) { writeToStandardError(line) }
 

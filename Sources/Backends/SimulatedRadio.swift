@@ -27,6 +27,8 @@ package final class SimulatedRadio: SessionFactory {
 
     package func makeSession() -> any HostSession { LocalSession(owner: device, defaultExecutor: defaultExecutor) }
 
+    package var permission: RadioPermission { device.policy.permission }
+
     package func report(_ line: String) { onReport(line) }
 
     package var secondsSince2001: Double {

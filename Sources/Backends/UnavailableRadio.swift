@@ -10,8 +10,8 @@ package final class UnavailableRadio: SessionFactory {
 
     package func makeSession() -> any HostSession { UnavailableSession(state: state) }
 
-    package var mayUseRadio: Bool {
-        if case .unauthorized = state { false } else { true }
+    package var permission: RadioPermission {
+        if case .unauthorized = state { .denied } else { .allowed }
     }
 }
 

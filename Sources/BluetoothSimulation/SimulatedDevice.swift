@@ -11,7 +11,7 @@ public final class SimulatedDevice {
     public let name: String
     /// `AA:BB:CC:DD:EE:FF`.
     public let address: String
-    private let hosted: HostedDevice
+    let hosted: HostedDevice
     private let radio: SimulatedRadio
 
     init(
@@ -23,12 +23,15 @@ public final class SimulatedDevice {
         var configuration = HostConfiguration()
         configuration.deviceName = name
         configuration.preferredMTU = mtu
+        configuration.readsOverflowArea = true
         hosted = HostedDevice(
             in: world.world, name: name, address: address, position: Simulation.Position(position),
             host: configuration)
-        radio = SimulatedRadio(device: hosted, runsOnTheWorldsLoop: true) { [world = world.world] text in
+        let report: @Sendable (String) -> Void = { [world = world.world] text in
             reports.append(BluetoothWorld.Report(time: world.timeForAnyThread.sinceStart, device: name, text: text))
         }
+        radio = SimulatedRadio(device: hosted, runsOnTheWorldsLoop: true, onReport: report)
+        hosted.onAdvice = { report("[BluetoothSimulation] \($0)") }
     }
 
     /// Runs a piece of a program on this device: managers made in it, or in callbacks of such managers, use this
@@ -48,16 +51,6 @@ public final class SimulatedDevice {
 
     /// Switches Bluetooth on or off, as a person does in the settings.
     public func setBluetooth(on isOn: Bool) { hosted.setPowered(isOn) }
-
-    /// Takes from the programs on this device the permission to use Bluetooth.
-    ///
-    /// - Parameter reason: a sentence that the log tells.
-    public func denyBluetooth(reason: String) { hosted.forbid(.unauthorized(reason: reason)) }
-
-    /// Makes the device one whose radio knows no Bluetooth Low Energy.
-    ///
-    /// - Parameter reason: a sentence that the log tells.
-    public func makeUnsupported(reason: String) { hosted.forbid(.unsupported(reason: reason)) }
 
     /// Silences the device in the middle of a bit. Its programs are dead; so is what its radio knew.
     public func removeBattery() { hosted.device.removeFromAir() }

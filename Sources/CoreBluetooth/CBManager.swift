@@ -1,4 +1,5 @@
 import Backends
+import HostInterface
 
 /// What the two managers have in common: the state of the radio, and the permission to use it.
 ///
@@ -20,9 +21,9 @@ open class CBManager: NSObject, @unchecked Sendable {
     open var authorization: CBManagerAuthorization { line.authorization }
 
     /// Whether this app may use Bluetooth: `.denied` if the system lets this process not open the radio, in which
-    /// case the log has the reason, else `.allowedAlways`.
+    /// case the log has the reason, else `.allowedAlways`; on a simulated phone, what its permission is.
     open class var authorization: CBManagerAuthorization {
-        SessionProvider.current.mayUseRadio ? .allowedAlways : .denied
+        CBManagerAuthorization(SessionProvider.current.permission)
     }
 
     deinit { line.close() }
@@ -50,6 +51,18 @@ public enum CBManagerAuthorization: Int, Sendable {
     case restricted = 1
     case denied = 2
     case allowedAlways = 3
+}
+
+extension CBManagerAuthorization {
+    init(_ permission: RadioPermission) {
+        self =
+            switch permission {
+            case .notDetermined: .notDetermined
+            case .restricted: .restricted
+            case .denied: .denied
+            case .allowed: .allowedAlways
+            }
+    }
 }
 
 /// The old type of ``CBManager/state`` at a central; use ``CBManagerState``.

@@ -17,7 +17,8 @@ public let CBAdvertisementDataServiceUUIDsKey = "kCBAdvDataServiceUUIDs"
 public let CBAdvertisementDataServiceDataKey = "kCBAdvDataServiceData"
 /// `Data`: company identifier (2 octets, little-endian), then what that company puts there.
 public let CBAdvertisementDataManufacturerDataKey = "kCBAdvDataManufacturerData"
-/// `[CBUUID]`: services in Apple's private overflow area. Never present here: the area's format is not public.
+/// `[CBUUID]`: services of the scan's filter that an app in the background may be advertising in its overflow area.
+/// Between the phones of a simulated world only: which bit of the area a service sets is Apple's secret.
 public let CBAdvertisementDataOverflowServiceUUIDsKey = "kCBAdvDataHashedServiceUUIDs"
 /// `NSNumber` with a `Bool`: whether the advertiser takes connections right now.
 public let CBAdvertisementDataIsConnectable = "kCBAdvDataIsConnectable"

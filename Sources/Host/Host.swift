@@ -16,6 +16,15 @@ package final class Host {
 
     // What clients see.
     package internal(set) var state = AdapterState.unknown
+    /// What the system decides about the programs: see HostPolicy.swift.
+    package internal(set) var policy = ProgramPolicy()
+    /// Takes a sentence for the programs' developer, about what the policy keeps from happening.
+    package var onAdvice: ((String) -> Void)?
+    /// The switch in the settings.
+    var isSwitchedOn = false
+    /// When a program in the background is suspended, and whether that moment has come.
+    var suspendsAt: Instant?
+    var isPastGrace = false
     var clients: [HostClient] = []
     private var lastClient: UInt32 = 0
     /// What is still waiting, on what, since when.
@@ -66,6 +75,7 @@ package final class Host {
             earliest = min(earliest ?? candidate, candidate)
         }
         if case .leaving(_, let until) = phase { consider(until) }
+        consider(suspendsAt)
         consider(commands.deadline)
         consider(initiator.deadline)
         for link in links { consider(link.deadline) }
@@ -74,6 +84,7 @@ package final class Host {
 
     package func wake(at now: Instant) {
         wakeAdapter(at: now)
+        wakePolicy(at: now)
         performCommands(commands.wake(at: now), at: now)
         performInitiator(initiator.wake(at: now), at: now)
         for handle in links.map(\.handle) { wakeLink(handle, at: now) }
@@ -89,9 +100,12 @@ extension Host {
     package func attach(_ deliver: @escaping (HostEvent) -> Void, at now: Instant) -> ClientID {
         lastClient += 1
         let id = ClientID(lastClient)
-        clients.append(HostClient(id: id, deliver: deliver))
-        for knowledge in known { deliver(.peerKnown(knowledge)) }
-        deliver(.state(state))
+        let gate = EventGate(deliver)
+        clients.append(HostClient(id: id, gate: gate))
+        for knowledge in known { gate.pass(.peerKnown(knowledge)) }
+        // Until something is known of the state there is nothing to tell: it is unknown anyhow.
+        if state != .unknown { gate.pass(.state(state)) }
+        updateGates()
         return id
     }
 

@@ -2,7 +2,7 @@ package import EventLoop
 import ByteCodec
 import GAP
 import HCI
-package import HostInterface
+import HostInterface
 
 /// What the host wants its adapter to be, and how far it is.
 enum AdapterPhase {
@@ -32,6 +32,8 @@ enum CommandOwner {
 extension Host {
     /// Makes the adapter ready: clients hear `.poweredOn`, or why not.
     package func powerOn(at now: Instant) {
+        isSwitchedOn = true
+        if let forbiddenState { return change(to: forbiddenState) }
         switch phase {
         case .off, .lost, .leaving: break
         case .settingUp, .on: return
@@ -46,14 +48,20 @@ extension Host {
 
     /// Switches the radio off: links and scans end, open requests fail, services stay (B-H15).
     package func powerOff(at now: Instant) {
+        isSwitchedOn = false
+        shutDown(showing: forbiddenState ?? .poweredOff, at: now)
+    }
+
+    /// Ends what the radio does, for whatever reason.
+    func shutDown(showing shown: AdapterState, saysGoodbye: Bool = true, at now: Instant) {
         switch phase {
-        case .off, .leaving: return
+        case .off, .leaving: return change(to: shown)
         case .settingUp, .on, .lost: break
         }
-        let handles = links.map(\.handle)
+        let handles = saysGoodbye ? links.map(\.handle) : []
         endEverything(because: .notPowered, at: now)
         phase = .leaving(links: handles, until: now.advanced(by: Self.patienceForGoodbyes))
-        change(to: .poweredOff)
+        change(to: shown)
         // The peers are told why (Core 6.0, Vol 1, Part F, 2.20), and not left to their supervision timeouts.
         for handle in handles {
             submit(Disconnect(handle: handle, reason: .remotePowerOff).packet, for: .nobody, at: now)
@@ -93,16 +101,9 @@ extension Host {
         change(to: .unsupported(reason: reason))
     }
 
-    /// Shows clients another state than the adapter's own: a policy of the system, such as a missing permission.
-    package func forbid(_ state: AdapterState, at now: Instant) {
-        endEverything(because: .notPowered, at: now)
-        phase = .off
-        change(to: state)
-    }
-
     var capabilities: AdapterCapabilities? { if case .on(let capabilities) = phase { capabilities } else { nil } }
 
-    private func change(to new: AdapterState) {
+    func change(to new: AdapterState) {
         guard new != state else { return }
         state = new
         for client in clients { client.deliver(.state(new)) }
@@ -186,11 +187,11 @@ extension Host {
         }
     }
 
-    private func initiatorConfiguration(_ capabilities: AdapterCapabilities) -> Initiator.Configuration {
+    func initiatorConfiguration(_ capabilities: AdapterCapabilities) -> Initiator.Configuration {
         var initiation = Initiator.Configuration()
         initiation.ownAddressType = capabilities.ownAddressType
         initiation.filterAcceptListSize = capabilities.filterAcceptListSize
-        initiation.parameters = ConnectionParameterRange(configuration.connection)
+        initiation.parameters = ConnectionParameterRange(connectionPreference)
         return initiation
     }
 

@@ -3,7 +3,9 @@ import HostInterface
 /// What the host knows about one of its clients.
 struct HostClient {
     let id: ClientID
-    let deliver: (HostEvent) -> Void
+    let gate: EventGate
+    /// Which kind of manager it is, once it has asked for something.
+    var role: ClientRole?
     /// Its running scan.
     var scan: ClientScan?
     var advertisement: AdvertisementContent?
@@ -11,4 +13,6 @@ struct HostClient {
     var holds: Set<PeerID> = []
     /// The services that it published, by declaration handle, in order.
     var services: [UInt16] = []
+
+    func deliver(_ event: HostEvent) { gate.pass(event) }
 }

@@ -13,6 +13,8 @@ package struct HostConfiguration: Sendable {
     package var patienceForMTU = Duration.seconds(2)
     /// The static random address to use where the controller has no public one.
     package var fallbackAddress = DeviceAddress(0xC0DE_0000_0001, kind: .random)
+    /// Whether scans see what phones in the background advertise: see ``OverflowArea``.
+    package var readsOverflowArea = false
     /// How many links may be up or pending.
     package var maximumLinks = 16
 

@@ -8,20 +8,39 @@ import HostInterface
 struct ClientScan {
     let filter: ScanFilter
     var duplicates = DiscoveryFilter()
+    // What the system's rules make of it: see HostPolicy.swift.
+    var isPaused = false
+    var isInBackground = false
+    var readsOverflowArea = false
 
     init(_ filter: ScanFilter) { self.filter = filter }
 
-    /// Whether the client wants to hear of it.
-    mutating func wants(_ report: ScanReport) -> Bool {
-        guard filter.services.isEmpty && filter.solicitedServices.isEmpty || matches(report) else { return false }
-        return filter.allowDuplicates || duplicates.passes(report)
+    /// - Returns: `nil` if the client does not want to hear of it; else the services that it looks for and that may
+    ///   be in the device's overflow area.
+    mutating func take(_ report: ScanReport) -> [BluetoothUUID]? {
+        guard !isPaused else { return nil }
+        var overflow: [BluetoothUUID] = []
+        if !filter.isEmpty {
+            let data = AdvertisingData(advertisement: report.advertisingData, scanResponse: report.scanResponseData)
+            if readsOverflowArea { overflow = overflowServices(data) }
+            guard matches(data) || !overflow.isEmpty else { return nil }
+        }
+        let isNews = filter.allowDuplicates && !isInBackground || duplicates.passes(report)
+        return isNews ? overflow : nil
     }
 
     /// The filter is an OR over the service lists of both packets (B-C2).
-    private func matches(_ report: ScanReport) -> Bool {
-        let data = AdvertisingData(advertisement: report.advertisingData, scanResponse: report.scanResponseData)
-        return data.services.contains { filter.services.contains($0) }
+    private func matches(_ data: AdvertisingData) -> Bool {
+        data.services.contains { filter.services.contains($0) }
             || data.solicitedServices.contains { filter.solicitedServices.contains($0) }
+    }
+
+    private func overflowServices(_ data: AdvertisingData) -> [BluetoothUUID] {
+        for entry in data.manufacturerData {
+            guard let area = OverflowArea(manufacturerData: entry.octets) else { continue }
+            return filter.services.filter { area.mayContain($0) }
+        }
+        return []
     }
 }
 
@@ -31,6 +50,7 @@ extension Host {
     func startScan(_ filter: ScanFilter, for key: RequestKey, at now: Instant) {
         updateClient(key.client) { $0.scan = ClientScan(filter) }
         scanRequests.append(key)
+        adviseOnScan(filter)
         updateScanner(at: now)
     }
 
@@ -40,14 +60,11 @@ extension Host {
         updateScanner(at: now)
     }
 
-    /// The controller scans while any client does.
+    /// The controller scans while any client does, and may.
     func updateScanner(at now: Instant) {
         guard let capabilities else { return }
-        var configuration: Scanner.Configuration?
-        if clients.contains(where: { $0.scan != nil }) {
-            configuration = Scanner.Configuration()
-            configuration?.ownAddressType = capabilities.ownAddressType
-        }
+        var configuration = scanConfiguration()
+        configuration?.ownAddressType = capabilities.ownAddressType
         performScanner(scanner.handle(.want(configuration), at: now), at: now)
     }
 
@@ -72,13 +89,13 @@ extension Host {
 
     private func deliver(_ report: ScanReport) {
         for index in clients.indices {
-            guard clients[index].scan?.wants(report) == true else { continue }
+            guard let overflow = clients[index].scan?.take(report) else { continue }
             clients[index].deliver(
                 .discovered(
                     Discovery(
                         peer: PeerID(report.address), advertisingData: report.advertisingData,
                         scanResponseData: report.scanResponseData, isConnectable: report.isConnectable,
-                        rssi: report.rssi)))
+                        rssi: report.rssi, overflowServices: overflow)))
         }
     }
 }
@@ -90,6 +107,7 @@ extension Host {
         guard client(key.client)?.advertisement == nil else { return fail(key, .alreadyAdvertising) }
         updateClient(key.client) { $0.advertisement = content }
         advertisingRequests.append(key)
+        adviseOnAdvertising()
         updateAdvertiser(at: now)
     }
 
@@ -109,6 +127,7 @@ extension Host {
             wanted.scanResponseData = layout.scanResponseData
             wanted.isConnectable = clients.contains { $0.advertisement?.isConnectable == true }
             wanted.ownAddressType = capabilities.ownAddressType
+            wanted.interval = advertisingInterval
             configuration = wanted
         }
         performAdvertiser(advertiser.handle(.want(configuration), at: now), at: now)
@@ -119,9 +138,7 @@ extension Host {
         guard !contents.isEmpty else { return nil }
         var services: [BluetoothUUID] = []
         for service in contents.flatMap(\.services) where !services.contains(service) { services.append(service) }
-        return AdvertisingLayout(
-            localName: contents.lazy.compactMap(\.localName).first, services: services,
-            manufacturerData: contents.lazy.compactMap(\.manufacturerData).first)
+        return advertisingLayout(contents, services: services)
     }
 
     func performAdvertiser(_ effects: [Advertiser.Effect], at now: Instant) {

@@ -111,7 +111,7 @@ extension Host {
     private func question(_ bearerID: UInt64, about attribute: UInt16, onLink index: Int) -> (
         ServerRequestID, ClientID
     )? {
-        guard let client = publishers[attribute] else { return nil }
+        guard let client = publishers[attribute], canRunInBackground(as: .peripheral) else { return nil }
         lastQuestion += 1
         let id = ServerRequestID(lastQuestion)
         questions[id] = Question(client: client, link: links[index].handle, bearerID: bearerID)

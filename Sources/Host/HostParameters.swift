@@ -17,7 +17,7 @@ extension Host {
         }
     }
 
-    private func update(
+    func update(
         _ parameters: ConnectionParameterRange, onLink handle: UInt16, for owner: CommandOwner, at now: Instant
     ) {
         var command = LEConnectionUpdate()

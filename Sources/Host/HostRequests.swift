@@ -11,6 +11,7 @@ extension Host {
         guard client(id) != nil else { return }
         let key = RequestKey(client: id, number: number)
         requests.begin(key, request, at: now)
+        noteRole(of: id, asking: request)
         guard capabilities != nil else { return submitWhileOff(request, key, at: now) }
         switch request {
         case .startScan, .stopScan, .startAdvertising, .stopAdvertising:

@@ -69,15 +69,19 @@ package struct Discovery: Equatable, Sendable {
     package var isConnectable: Bool
     /// dBm; 127 means not available.
     package var rssi: Int8
+    /// Services of the scan's filter that may be in the device's overflow area, as of an app in the background.
+    package var overflowServices: [BluetoothUUID]
 
     package init(
-        peer: PeerID, advertisingData: [UInt8], scanResponseData: [UInt8], isConnectable: Bool, rssi: Int8
+        peer: PeerID, advertisingData: [UInt8], scanResponseData: [UInt8], isConnectable: Bool, rssi: Int8,
+        overflowServices: [BluetoothUUID] = []
     ) {
         self.peer = peer
         self.advertisingData = advertisingData
         self.scanResponseData = scanResponseData
         self.isConnectable = isConnectable
         self.rssi = rssi
+        self.overflowServices = overflowServices
     }
 }
 

@@ -2,6 +2,7 @@ package import BluetoothTypes
 package import EventLoop
 package import Host
 package import HostInterface
+import Synchronization
 package import VirtualController
 
 extension Host: HCIHost {}
@@ -15,6 +16,10 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
     package let device: Device
     package let world: World
     private var host: Host?
+    /// Read by the programs' threads too.
+    private let currentPolicy = Mutex(ProgramPolicy())
+    /// Takes a sentence for the programs' developer; see ``Host/onAdvice``.
+    package var onAdvice: ((String) -> Void)?
 
     package var loop: any AdapterLoop { world }
 
@@ -30,6 +35,8 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
         device.attach { [unowned self, unowned world] send in
             let host = Host(configuration: configuration, send: send)
             self.host = host
+            host.onAdvice = { [unowned self] text in onAdvice?(text) }
+            host.impose(policy, at: world.now)
             host.powerOn(at: world.now)
             return host
         }
@@ -47,9 +54,30 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
         withHost { isOn ? $0.powerOn(at: now) : $0.powerOff(at: now) }
     }
 
-    /// Shows the programs on this device a state that the system decides on, such as a missing permission.
-    package func forbid(_ state: AdapterState) {
+    /// What the system decides about the programs on this device. Set by the thread that runs the world; it outlives
+    /// a loss of power.
+    package var policy: ProgramPolicy {
+        get { currentPolicy.withLock { $0 } }
+        set {
+            currentPolicy.withLock { $0 = newValue }
+            let now = world.now
+            withHost { $0.impose(newValue, at: now) }
+        }
+    }
+
+    /// The system's Bluetooth service dies, and is back after `delay`.
+    package func crashBluetooth(for delay: Duration) {
         let now = world.now
-        withHost { $0.forbid(state, at: now) }
+        withHost { $0.crash(at: now) }
+        world.schedule(after: delay) { [weak self] in
+            guard let self else { return }
+            withHost { [now = world.now] in $0.recover(at: now) }
+        }
+    }
+
+    /// The system ends the programs on this device.
+    package func endPrograms() {
+        let now = world.now
+        withHost { $0.endPrograms(at: now) }
     }
 }

@@ -42,7 +42,7 @@ final class NarratedRadio: SessionFactory {
     }
 
     func makeSession() -> any HostSession { narrator.overhear(radio.makeSession()) }
-    var mayUseRadio: Bool { radio.mayUseRadio }
+    var permission: RadioPermission { radio.permission }
     func report(_ line: String) { narrator.logged(line) }
     var secondsSince2001: Double { radio.secondsSince2001 }
     func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) {

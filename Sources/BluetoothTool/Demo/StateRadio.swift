@@ -19,10 +19,11 @@ final class StateRadio: SessionFactory {
         StateSession(states, executor: PlaceExecutor(executor, place: self))
     }
 
-    var mayUseRadio: Bool {
-        !states.contains {
+    var permission: RadioPermission {
+        let isDenied = states.contains {
             if case .unauthorized = $0 { true } else { false }
         }
+        return isDenied ? .denied : .allowed
     }
 
     func report(_ line: String) { onLog(line) }

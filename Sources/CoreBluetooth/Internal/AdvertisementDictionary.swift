@@ -10,6 +10,7 @@ package func advertisementDictionary(_ discovery: Discovery) -> [String: Any] {
     dictionary[CBAdvertisementDataLocalNameKey] = data.localName
     dictionary[CBAdvertisementDataTxPowerLevelKey] = data.txPowerLevel.map { NSNumber(value: $0) }
     dictionary[CBAdvertisementDataServiceUUIDsKey] = list(data.services)
+    dictionary[CBAdvertisementDataOverflowServiceUUIDsKey] = list(discovery.overflowServices)
     dictionary[CBAdvertisementDataSolicitedServiceUUIDsKey] = list(data.solicitedServices)
     if !data.serviceData.isEmpty {
         let pairs = data.serviceData.map { (CBUUID($0.service), Data($0.data)) }

@@ -85,7 +85,9 @@ extension HostLine {
     var state: CBManagerState { lock.withLock { adapter.managerState } }
 
     var authorization: CBManagerAuthorization {
-        guard case .unauthorized = lock.withLock({ adapter }) else { return .allowedAlways }
+        let told = CBManagerAuthorization(place.permission)
+        // A host behind a transport may refuse what the place knows nothing of.
+        guard told == .allowedAlways, case .unauthorized = lock.withLock({ adapter }) else { return told }
         return .denied
     }
 

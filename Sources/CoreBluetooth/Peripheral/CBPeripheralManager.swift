@@ -51,7 +51,12 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
     /// The old form of ``CBManager/authorization``.
     open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus {
-        CBManager.authorization == .allowedAlways ? .authorized : .denied
+        switch CBManager.authorization {
+        case .notDetermined: .notDetermined
+        case .restricted: .restricted
+        case .denied: .denied
+        case .allowedAlways: .authorized
+        }
     }
 
     /// Makes this device seen. Answer: `peripheralManagerDidStartAdvertising`.

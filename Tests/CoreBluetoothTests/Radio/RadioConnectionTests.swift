@@ -27,10 +27,11 @@ struct RadioConnectionTests {
     @Test("B2, B-B7: a missing permission is told with its reason")
     func denied() {
         let scene = LockWorld(advertises: false)
-        scene.phone.denyBluetooth(reason: "The owner said no.")
+        scene.phone.permission = .denied
         scene.waitForLog("state unauthorized")
         #expect(scene.app.manager.authorization == .denied)
-        #expect(scene.world.reports.contains { $0.device == "Phone" && $0.text.contains("The owner said no.") })
+        #expect(
+            scene.world.reports.contains { $0.device == "Phone" && $0.text.contains("has denied this app Bluetooth") })
     }
 
     @Test("A2, A3, B-C2, B-C3: found with and without a filter, with the scan response's fields")
