@@ -28,7 +28,7 @@ let package = Package(
         // Layer 2: what needs one neighbour of layer 1.
         .target(name: "GATT", dependencies: ["ATT", "BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(name: "GAP", dependencies: ["HCI", "BluetoothTypes", "ByteCodec", "EventLoop"]),
-        .target(name: "HCITransport", dependencies: ["HCI", "ByteCodec", "EventLoop"]),
+        .target(name: "HCITransport", dependencies: ["HCI", "BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(
             name: "VirtualController",
             dependencies: ["HCI", "LinkLayer", "BluetoothTypes", "ByteCodec", "EventLoop"]),
@@ -134,7 +134,7 @@ let package = Package(
             dependencies: ["GAP", "HCI", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
         .testTarget(
             name: "HCITransportTests",
-            dependencies: ["HCITransport", "HCI", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
+            dependencies: ["HCITransport", "HCI", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
         .testTarget(
             name: "VirtualControllerTests",
             dependencies: [

@@ -37,7 +37,16 @@ package enum DefaultRadio {
                 try StreamTransport.connect(path: path, on: loop)
             }
         case .simulated(world: nil): return SimulatedPlace.open()
-        case .simulated(.some), .adapter, .serial:
+        case .adapter(let name):
+            return AdapterRadio(place: "\(address)", configuration: configuration) { loop throws(TransportError) in
+                guard let adapter = try LinuxAdapter.named(name) else { throw .noAdapter("\(name)") }
+                return try PacketTransport.open(adapter: adapter, on: loop)
+            }
+        case .serial(let device, let baud):
+            return AdapterRadio(place: "\(address)", configuration: configuration) { loop throws(TransportError) in
+                try StreamTransport.open(serial: device, baud: baud, on: loop)
+            }
+        case .simulated(.some):
             return unavailable(
                 "The radio \(address) is of a kind that this version cannot open. Use simulated, tcp:HOST:PORT or "
                     + "unix:PATH.")

@@ -12,7 +12,7 @@ extension StreamTransport {
         var failure = TransportError.unknownHost(host)
         for address in try SocketAddress.resolve(host: host, port: port) {
             do throws(TransportError) {
-                return StreamTransport(try connectedSocket(address), isTCP: true, on: loop)
+                return StreamTransport(try connectedSocket(address), kind: .tcp, on: loop)
             } catch {
                 failure = error
             }
@@ -22,7 +22,7 @@ extension StreamTransport {
 
     /// Connects to a controller's Unix socket.
     package static func connect(path: String, on loop: RealTimeLoop) throws(TransportError) -> StreamTransport {
-        StreamTransport(try connectedSocket(try SocketAddress.unix(path: path)), isTCP: false, on: loop)
+        StreamTransport(try connectedSocket(try SocketAddress.unix(path: path)), kind: .unix, on: loop)
     }
 
     private static func connectedSocket(_ address: SocketAddress) throws(TransportError) -> Int32 {

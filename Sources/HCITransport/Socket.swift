@@ -1,6 +1,6 @@
 import Glibc
 
-/// A stream socket's address, and what people call it.
+/// A socket's address, and what people call it.
 struct SocketAddress {
     var storage: sockaddr_storage
     var length: socklen_t
@@ -26,6 +26,12 @@ struct SocketAddress {
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         return SocketAddress(copying: address, name: "127.0.0.1:\(port)")
+    }
+
+    /// A channel of an HCI socket.
+    static func hci(adapter: UInt16, channel: UInt16, name: String) -> SocketAddress {
+        // linux/bluetooth/hci_sock.h: three fields of 16 bits, the family first.
+        SocketAddress(copying: (sa_family_t(LinuxHCI.family), adapter, channel), name: name)
     }
 
     /// All addresses of a host, in the order in which the system would try them.

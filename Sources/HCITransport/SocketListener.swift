@@ -80,7 +80,7 @@ package final class SocketListener {
             let connection = Glibc.accept(socket, nil, nil)
             guard connection >= 0 else { return }
             makeNonblocking(connection)
-            accept(StreamTransport(connection, isTCP: path == nil, on: loop))
+            accept(StreamTransport(connection, kind: path == nil ? .tcp : .unix, on: loop))
         }
     }
 }

@@ -1,14 +1,20 @@
 package import EventLoop
 import Glibc
 
-/// H4 over a stream socket: TCP or Unix, on either end.
+/// H4 over a stream of octets: a TCP or Unix socket, on either end, or a serial line.
 package final class StreamTransport: Transport, LoopParticipant {
+    package enum Kind: Equatable, Sendable {
+        case tcp
+        case unix
+        case serial(device: String)
+    }
+
     /// Octets that may wait for the other side to read. HCI's credits keep an honest pair far below.
     static let backlogLimit = 1 << 22
 
     private let loop: RealTimeLoop
     private let socket: Int32
-    private let isTCP: Bool
+    private let kind: Kind
     private var framer = H4Framer()
     private var deliver: ((TransportEvent) -> Void)?
     /// What has been sent and not left, from `left` on.
@@ -17,13 +23,15 @@ package final class StreamTransport: Transport, LoopParticipant {
     private var isOpen = true
     private var buffer = [UInt8](repeating: 0, count: 1 << 16)
 
-    /// Takes over a connected socket that does not block. On the loop only.
-    package init(_ socket: Int32, isTCP: Bool, on loop: RealTimeLoop) {
+    /// Takes over a connected descriptor that does not block. On the loop only.
+    package init(_ socket: Int32, kind: Kind, on loop: RealTimeLoop) {
         self.loop = loop
         self.socket = socket
-        self.isTCP = isTCP
-        setOption(socket, level: SOL_SOCKET, option: SO_KEEPALIVE, to: 1)
-        if isTCP { setOption(socket, level: Int32(IPPROTO_TCP), option: TCP_NODELAY, to: 1) }
+        self.kind = kind
+        if kind == .tcp {
+            setOption(socket, level: SOL_SOCKET, option: SO_KEEPALIVE, to: 1)
+            setOption(socket, level: Int32(IPPROTO_TCP), option: TCP_NODELAY, to: 1)
+        }
         quickenAcknowledgements()
     }
 
@@ -87,6 +95,7 @@ extension StreamTransport {
         while isOpen, left < backlog.count {
             let count = unsafe backlog.withUnsafeBytes { octets in
                 let rest = unsafe UnsafeRawBufferPointer(rebasing: octets[left...])
+                if case .serial = kind { return unsafe write(socket, rest.baseAddress, rest.count) }
                 return unsafe Glibc.send(socket, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
             }
             if count < 0 {
@@ -105,11 +114,13 @@ extension StreamTransport {
 
     /// Ends a transport after a failed call. A peer that leaves with octets unread resets the stream: it closed it too.
     private func endByError(_ attempt: String) {
-        if errno == ECONNRESET || errno == EPIPE { return endByPeer() }
+        // A serial line whose other end or whose adapter has gone fails with EIO.
+        if [ECONNRESET, EPIPE, EIO, ENXIO, ENODEV].contains(errno) { return endByPeer() }
         end(.system(attempt, reason: systemError()))
     }
 
     private func endByPeer() {
+        if case .serial(let device) = kind { return end(.unplugged(device)) }
         end(framer.isBetweenPackets ? .ended : .endedInsidePacket)
     }
 
@@ -123,6 +134,6 @@ extension StreamTransport {
     /// Linux forgets this after a while, so it is said after each read. Without it, a controller that sends a packet
     /// in two pieces and leaves Nagle's algorithm on waits forty milliseconds for our acknowledgement.
     private func quickenAcknowledgements() {
-        if isTCP { setOption(socket, level: Int32(IPPROTO_TCP), option: TCP_QUICKACK, to: 1) }
+        if kind == .tcp { setOption(socket, level: Int32(IPPROTO_TCP), option: TCP_QUICKACK, to: 1) }
     }
 }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Carries HCI packets in their H4 form to a controller and back, or to a host and back.
 ///
 /// It lives on a ``RealTimeLoop`` and is used on that loop only. Contract, checked for every kind by one suite:
@@ -30,6 +32,19 @@ package enum TransportError: Error, Equatable, Sendable {
     /// Something that is no socket lies where one is to be made.
     case pathTaken(String)
     case pathTooLong(String)
+    /// The kernel has no Bluetooth, or this process may not see it.
+    case noBluetooth
+    /// By the name under which it was asked for.
+    case noAdapter(String)
+    case adapterInUse(String, by: AdapterOwner)
+    /// Taking an adapter over needs CAP_NET_ADMIN.
+    case noCapability(String)
+    /// Switched off by rfkill.
+    case blocked(String)
+    case noDevice(path: String)
+    case notSerial(path: String, baud: Int)
+    /// The adapter or the serial line has gone.
+    case unplugged(String)
     /// Another error of the operating system: what was tried, and its words.
     case system(String, reason: String)
     /// The other side ended the stream between two packets.
@@ -60,11 +75,37 @@ extension TransportError: CustomStringConvertible {
             "\(path) is there already, and is no socket. Choose another path."
         case .pathTooLong(let path):
             "The path \(path) is too long for a socket, which holds 107 octets. Choose a shorter one."
+        case .noBluetooth:
+            "This kernel offers no Bluetooth to this program. Load its module with \"modprobe bluetooth\"; a container "
+                + "needs the network of its host."
+        case .noAdapter(let name):
+            "There is no adapter \(name). Plug it in, or see \"ble adapters\" for those that are there."
+        case .adapterInUse(let name, let owner): "\(name) is in use by \(owner). \(owner.cure(adapter: name))"
+        case .noCapability(let name):
+            "This program may not take \(name) over: it lacks the capability CAP_NET_ADMIN. \(Self.capabilityCure)"
+        case .blocked(let name):
+            "\(name) is switched off by rfkill. Switch it on with \"rfkill unblock bluetooth\"."
+        case .noDevice(let path):
+            "There is no device \(path). Plug the controller in, or check the path."
+        case .notSerial(let path, let baud):
+            "\(path) is no serial line that can do \(baud) baud with hardware flow control. Check path and speed."
+        case .unplugged(let name): "\(name) was unplugged."
         case .system(let what, let reason): "\(what) failed: \(reason)."
         case .ended: "The controller closed the connection."
         case .endedInsidePacket: "The controller closed the connection in the middle of a packet."
         case .framing(let failure): "\(failure) Is the port an HCI controller?"
         case .peerDoesNotRead: "The other side does not read what it is sent. The connection was closed."
         }
+    }
+
+    /// What gives a program the capability, for the program that runs.
+    package static var capabilityCure: String {
+        let program = unsafe realpath("/proc/self/exe", nil).map { path in
+            defer { unsafe free(path) }
+            return unsafe String(cString: path)
+        }
+        return
+            "Give it to the program with \"sudo setcap cap_net_admin+ep \(program ?? "PROGRAM")\", or, in its systemd "
+            + "unit, with \"AmbientCapabilities=CAP_NET_ADMIN\", or run it as root."
     }
 }

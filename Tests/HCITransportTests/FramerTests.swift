@@ -1,3 +1,4 @@
+import BluetoothTypes
 import HCI
 import HCITransport
 import ProtocolTestKit
@@ -80,7 +81,8 @@ struct RadioAddressTests {
         arguments: [
             ("simulated", RadioAddress.simulated(world: nil)),
             ("simulated:world.json", .simulated(world: "world.json")),
-            ("hci:0", .adapter(0)),
+            ("hci:0", .adapter(.index(0))),
+            ("hci:00:1A:7D:DA:71:13", .adapter(.address(DeviceAddress(0x001A_7DDA_7113)))),
             ("serial:/dev/ttyACM0@1000000", .serial(device: "/dev/ttyACM0", baud: 1_000_000)),
             ("tcp:localhost:6402", .tcp(host: "localhost", port: 6402)),
             ("tcp:[::1]:6402", .tcp(host: "::1", port: 6402)),
