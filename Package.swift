@@ -21,7 +21,7 @@ let package = Package(
         .target(name: "Storage", dependencies: ["CSQLite"]),
         // Layer 1: one protocol each, strangers to each other.
         .target(name: "HCI", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop"]),
-        .target(name: "LinkLayer", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop"]),
+        .target(name: "LinkLayer", dependencies: ["BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(name: "L2CAP", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(name: "ATT", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(name: "SMP", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop", "BluetoothCrypto"]),
@@ -31,7 +31,7 @@ let package = Package(
         .target(name: "HCITransport", dependencies: ["HCI", "BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(
             name: "VirtualController",
-            dependencies: ["HCI", "LinkLayer", "BluetoothTypes", "ByteCodec", "EventLoop"]),
+            dependencies: ["HCI", "LinkLayer", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop"]),
         // Layer 3: the boundary, and one adapter.
         .target(name: "HostInterface", dependencies: ["BluetoothTypes"]),
         .target(
@@ -113,7 +113,9 @@ let package = Package(
             name: "HCITests", dependencies: ["HCI", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
         .testTarget(
             name: "LinkLayerTests",
-            dependencies: ["LinkLayer", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
+            dependencies: [
+                "LinkLayer", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit",
+            ]),
         .testTarget(
             name: "L2CAPTests", dependencies: ["L2CAP", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),
         .testTarget(

@@ -53,7 +53,8 @@ extension Host {
             transportLost(
                 reason: "The controller reports hardware error \(event.hardwareCode). Restart it or unplug it.", at: now
             )
-        case .encryptionChange, .encryptionKeyRefreshComplete, .connectionUpdateComplete, .readRemoteVersionComplete,
+        case .encryptionChange, .encryptionKeyRefreshComplete, .authenticatedPayloadTimeoutExpired,
+            .connectionUpdateComplete, .readRemoteVersionComplete,
             .dataBufferOverflow,
             .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete, .channelSelectionAlgorithm, .unknown,
             .unknownLE:

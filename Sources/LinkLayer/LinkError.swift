@@ -6,6 +6,7 @@ package struct LinkError: RawRepresentable, Hashable, Sendable {
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     package static let success = LinkError(rawValue: 0x00)
+    package static let keyMissing = LinkError(rawValue: 0x06)
     package static let connectionTimeout = LinkError(rawValue: 0x08)
     package static let localHostTerminated = LinkError(rawValue: 0x16)
     package static let unsupportedRemoteFeature = LinkError(rawValue: 0x1A)
@@ -15,5 +16,6 @@ package struct LinkError: RawRepresentable, Hashable, Sendable {
     package static let instantPassed = LinkError(rawValue: 0x28)
     package static let differentTransactionCollision = LinkError(rawValue: 0x2A)
     package static let unacceptableParameters = LinkError(rawValue: 0x3B)
+    package static let micFailure = LinkError(rawValue: 0x3D)
     package static let failedToBeEstablished = LinkError(rawValue: 0x3E)
 }

@@ -10,13 +10,16 @@ extension VirtualController {
     /// Which commands work here; everything else is answered with Unknown HCI Command.
     static let supportedCommands: [HCIOpcode] = [
         .disconnect, .readRemoteVersion, .setEventMask, .reset, .readTransmitPowerLevel,
-        .writeAuthenticatedPayloadTimeout, .readLocalVersion, .readLocalSupportedFeatures, .readAddress, .readRSSI,
+        .setEventMaskPage2, .readAuthenticatedPayloadTimeout, .writeAuthenticatedPayloadTimeout, .readLocalVersion,
+        .readLocalSupportedFeatures, .readAddress, .readRSSI,
         .leSetEventMask, .leReadBufferSize, .leReadLocalSupportedFeatures, .leSetRandomAddress,
         .leSetAdvertisingParameters, .leReadAdvertisingTxPower, .leSetAdvertisingData, .leSetScanResponseData,
         .leSetAdvertisingEnable, .leSetScanParameters, .leSetScanEnable, .leCreateConnection,
         .leCreateConnectionCancel, .leReadFilterAcceptListSize, .leClearFilterAcceptList,
         .leAddDeviceToFilterAcceptList, .leRemoveDeviceFromFilterAcceptList, .leConnectionUpdate,
-        .leSetHostChannelClassification, .leReadChannelMap, .leReadRemoteFeatures, .leRand, .leReadSupportedStates,
+        .leSetHostChannelClassification, .leReadChannelMap, .leReadRemoteFeatures, .leEncrypt, .leRand,
+        .leEnableEncryption,
+        .leLongTermKeyRequestReply, .leLongTermKeyRequestNegativeReply, .leReadSupportedStates,
         .leRemoteConnectionParameterRequestReply, .leRemoteConnectionParameterRequestNegativeReply,
         .leSetDataLength, .leReadSuggestedDefaultDataLength, .leWriteSuggestedDefaultDataLength,
         .leReadMaximumDataLength, .leReadPHY, .leSetDefaultPHY, .leSetPHY,
@@ -60,6 +63,7 @@ extension VirtualController {
         switch opcode {
         case .reset: run(Reset.self, parameters) { _ in self.resetState(at: now) }
         case .setEventMask: run(SetEventMask.self, parameters) { self.settings.eventMask = $0.mask }
+        case .setEventMaskPage2: run(SetEventMaskPage2.self, parameters) { self.settings.eventMaskPage2 = $0.mask }
         case .leSetEventMask: run(LESetEventMask.self, parameters) { self.settings.leEventMask = $0.mask }
         case .readLocalVersion: run(ReadLocalVersion.self, parameters) { _, answer in Self.fill(&answer) }
         case .readLocalSupportedCommands:
@@ -84,12 +88,12 @@ extension VirtualController {
             }
         case .leReadSupportedStates:
             run(LEReadSupportedStates.self, parameters) { _, answer in answer.states = .all }
-        case .leRand: run(LERand.self, parameters) { _, answer in answer.number = self.generator.next() }
         default:
             if takeAdvertisingCommand(opcode, parameters, at: now) { return }
             if takeScanningCommand(opcode, parameters, at: now) { return }
             if takeLinkCommand(opcode, parameters, at: now) { return }
             if takeLengthCommand(opcode, parameters, at: now) { return }
+            if takeEncryptionCommand(opcode, parameters, at: now) { return }
             surroundings.controllerSent(
                 CommandStatus(status: .unknownCommand, opcode: opcode).packet)
         }

@@ -27,7 +27,8 @@ package struct ControllerConfiguration: Sendable {
     static let version = VersionIndication(version: 0x0E, company: 0xFFFF, subversion: 1)
 
     static let features: LEFeatures = [
-        .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange, .ping,
+        .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange,
+        .ping,
         .dataPacketLengthExtension, .channelSelectionAlgorithm2,
     ]
 
@@ -44,6 +45,7 @@ package struct ControllerConfiguration: Sendable {
 /// What the host has set, and what Reset sets back.
 struct HostSettings {
     var eventMask = SetEventMask().mask
+    var eventMaskPage2 = SetEventMaskPage2().mask
     var leEventMask = LESetEventMask().mask
     var randomAddress: DeviceAddress?
     var advertising = LESetAdvertisingParameters()

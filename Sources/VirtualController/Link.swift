@@ -8,7 +8,7 @@ final class Link {
     let clockAccuracyClass: UInt8
     /// Packets of the host that wait here, or wait for their acknowledgement.
     var heldPackets = 0
-    /// In units of 10 ms. Core 6.0, Vol 4, Part E, 7.3.94.
+    /// In units of 10 ms.
     var authenticatedPayloadTimeout: UInt16 = 0x0BB8
 
     init(handle: UInt16, connection: Connection, clockAccuracyClass: UInt8) {

@@ -2,7 +2,7 @@ import EventLoop
 import HCI
 import LinkLayer
 
-// Commands about a link: Core 6.0, Vol 4, Part E, 7.1, 7.3.35, 7.3.94, 7.5.4, 7.8.18 to 7.8.21, 7.8.31, 7.8.32.
+// Commands about a link: Core 6.0, Vol 4, Part E, 7.1, 7.3.35, 7.5.4, 7.8.18 to 7.8.21, 7.8.31, 7.8.32.
 
 extension VirtualController {
     /// `false` if the command is of another kind.
@@ -30,7 +30,7 @@ extension VirtualController {
             }
         case .leRemoteConnectionParameterRequestReply, .leRemoteConnectionParameterRequestNegativeReply:
             answerParameterRequest(opcode, parameters, at: now)
-        case .readTransmitPowerLevel, .readRSSI, .leReadChannelMap, .writeAuthenticatedPayloadTimeout:
+        case .readTransmitPowerLevel, .readRSSI, .leReadChannelMap:
             takeLinkQuestion(opcode, parameters)
         case .leSetHostChannelClassification:
             run(LESetHostChannelClassification.self, parameters) { command throws(HCIErrorCode) in
@@ -94,16 +94,11 @@ extension VirtualController {
                 answer.handle = command.handle
                 answer.rssi = try self.checkedLink(command.handle).connection.rssi
             }
-        case .leReadChannelMap:
+        default:
             run(LEReadChannelMap.self, parameters) { command, answer throws(HCIErrorCode) in
                 answer.handle = command.handle
                 answer.channelMap = ChannelMap(
                     rawValue: try self.checkedLink(command.handle).connection.channels.bits)
-            }
-        default:
-            run(WriteAuthenticatedPayloadTimeout.self, parameters, on: \.handle) { command, link throws(HCIErrorCode) in
-                guard command.timeout > 0 else { throw .invalidParameters }
-                link.authenticatedPayloadTimeout = command.timeout
             }
         }
     }

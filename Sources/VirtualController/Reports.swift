@@ -11,8 +11,12 @@ extension VirtualController {
     /// Sends the event, unless the host has masked it (Core 6.0, Vol 4, Part E, 7.3.1).
     func emit(_ event: some HCIEvent) {
         let code = type(of: event).code
-        guard !code.isMaskable || settings.eventMask & code.mask != 0 else { return }
+        guard !code.isMaskable || isUnmasked(code) else { return }
         surroundings.controllerSent(event.packet)
+    }
+
+    func isUnmasked(_ code: HCIEventCode) -> Bool {
+        settings.eventMask & code.mask != 0 || settings.eventMaskPage2 & code.maskOnPage2 != 0
     }
 
     /// Sends the LE event, unless the host has masked it or all of them (7.8.1).
@@ -164,6 +168,14 @@ extension VirtualController {
             event.parameters = ConnectionParameterRange(
                 intervalMin: range.intervalMin, intervalMax: range.intervalMax, latency: range.latency,
                 supervisionTimeout: range.timeout)
+            emit(event)
+        case .encryptionRequested(let randomNumber, let diversifier):
+            encryptionRequested(on: link, randomNumber, diversifier, at: now)
+        case .encryptionChanged(let error, let isRefresh):
+            emitEncryptionChange(of: link, HCIErrorCode(rawValue: error.rawValue), isRefresh: isRefresh)
+        case .authenticatedPayloadTimeout:
+            var event = AuthenticatedPayloadTimeoutExpired()
+            event.handle = link.handle
             emit(event)
         case .remoteFeatures(let error, let features):
             var event = LEReadRemoteFeaturesComplete()

@@ -13,8 +13,7 @@ struct ControlTests {
         #expect(bench.exchange(.control, hex("7F 01")) == hex("07 7F"))
         #expect(bench.exchange(.control, hex("08 01")) == hex("07 08"))
         #expect(bench.exchange(.control, hex("0E 00 00 00 00 00 00 00 00")) == hex("07 0E"))
-        // LL_ENC_REQ: encryption is not supported.
-        #expect(bench.exchange(.control, hex("03") + Array(repeating: 0, count: 22)) == hex("07 03"))
+        #expect(bench.exchange(.control, hex("03") + Array(repeating: 0, count: 21)) == hex("07 03"))
         #expect(bench.reports.isEmpty)
     }
 

@@ -6,7 +6,8 @@ import Simulation
 import Testing
 import VirtualController
 
-/// A host that does nothing by itself but keep its controller's ACL buffers filled, if it is told to.
+/// A host that does nothing by itself but keep its controller's ACL buffers filled, and answer requests for keys, if
+/// it is told to.
 final class RawHost: HCIHost {
     let send: ([UInt8]) -> Void
     var deadline: Instant? { nil }
@@ -14,6 +15,9 @@ final class RawHost: HCIHost {
     private(set) var data: [(at: Instant, header: ACLHeader, payload: [UInt8])] = []
     var keepsData = true
     private(set) var receivedOctets = 0
+    /// What it answers when it is asked for a long term key; `nil` for silence, ``noKey`` for a refusal.
+    var longTermKey: UInt128?
+    static let noKey: UInt128 = 0
 
     /// Packets of this link that go out as buffers become free.
     private var supply: (handle: UInt16, next: () -> [UInt8]?)?
@@ -48,6 +52,12 @@ final class RawHost: HCIHost {
             return
         }
         events.append((now, event))
+        if case .longTermKeyRequest(let request) = event, let longTermKey {
+            send(
+                longTermKey == Self.noKey
+                    ? LELongTermKeyRequestNegativeReply(handle: request.handle).packet
+                    : LELongTermKeyRequestReply(handle: request.handle, longTermKey: longTermKey).packet)
+        }
     }
 
     /// Sends what `next` makes, as fast as `buffers` allow.

@@ -19,8 +19,14 @@ struct SupportedCommandTests {
         /// Commands before it, by its own host and then by its peer.
         var before: [[UInt8]] = []
         var byPeer: [UInt8]?
+        /// Whether it takes a peripheral to try it.
+        var asPeripheral: Bool
 
-        init(_ command: String, ending: String? = nil, after before: String? = nil, byPeer: String? = nil) {
+        init(
+            _ command: String, ending: String? = nil, after before: String? = nil, byPeer: String? = nil,
+            asPeripheral: Bool = false
+        ) {
+            self.asPeripheral = asPeripheral
             octets = hex(command)
             self.ending = ending.map { hex($0) }
             self.before = before.map { [hex($0)] } ?? []
@@ -39,6 +45,7 @@ struct SupportedCommandTests {
         [14, 5]: Trial("03 10 00"),  // Read Local Supported Features
         [15, 1]: Trial("09 10 00"),  // Read BD_ADDR
         [15, 5]: Trial("05 14 02 40 00"),  // Read RSSI
+        [22, 2]: Trial("63 0C 08 00 00 80 02 00 00 00 00"),  // Set Event Mask Page 2
         [25, 0]: Trial("01 20 08 FF 00 00 00 00 00 00 00"),  // LE Set Event Mask
         [25, 1]: Trial("02 20 00"),  // LE Read Buffer Size
         [25, 2]: Trial("03 20 00"),  // LE Read Local Supported Features
@@ -60,8 +67,16 @@ struct SupportedCommandTests {
         [27, 3]: Trial("14 20 05 FF FF FF FF 0F"),  // LE Set Host Channel Classification
         [27, 4]: Trial("15 20 02 40 00"),  // LE Read Channel Map
         [27, 5]: Trial("16 20 02 40 00", ending: "3E 04"),  // LE Read Remote Features
+        [27, 6]: Trial("17 20 20" + String(repeating: " 00", count: 32)),  // LE Encrypt
         [27, 7]: Trial("18 20 00"),  // LE Rand
+        [28, 0]: Trial(enableEncryption, ending: "08"),  // LE Enable Encryption
+        // LE Long Term Key Request Reply, and Negative Reply
+        [28, 1]: Trial(
+            "1A 20 12 40 00" + String(repeating: " 2A", count: 16), ending: "08", byPeer: enableEncryption,
+            asPeripheral: true),
+        [28, 2]: Trial("1B 20 02 40 00", byPeer: enableEncryption, asPeripheral: true),
         [28, 3]: Trial("1C 20 00"),  // LE Read Supported States
+        [32, 4]: Trial("7B 0C 02 40 00"),  // Read Authenticated Payload Timeout
         [32, 5]: Trial("7C 0C 04 40 00 00 10"),  // Write Authenticated Payload Timeout
         // LE Remote Connection Parameter Request Reply, and Negative Reply
         [33, 4]: Trial(
@@ -79,6 +94,8 @@ struct SupportedCommandTests {
     /// To the third device, 03:00:00:00:00:B0 as it travels.
     private static let createConnection =
         "0D 20 19 10 00 10 00 00 00 03 00 00 00 00 B0 00 18 00 18 00 00 00 64 00 00 00 00 00"
+    private static let enableEncryption =
+        "19 20 1C 40 00 00 00 00 00 00 00 00 00 00 00" + String(repeating: " 2A", count: 16)
     private static let connectionUpdate = "13 20 0E 40 00 18 00 18 00 00 00 64 00 00 00 00 00"
 
     private static func mask() throws -> SupportedCommands {
@@ -101,10 +118,12 @@ struct SupportedCommandTests {
         let pair = try Pair()
         let third = Station(pair.world, "third", 0xB0_0000_0000_03)
         third.advertise()
-        let exchange = Exchange(with: pair.central)
+        let (own, peer) = trial.asPeripheral ? (pair.peripheral, pair.central) : (pair.central, pair.peripheral)
+        if !trial.asPeripheral { peer.host.longTermKey = 0x2A2A_2A2A_2A2A_2A2A_2A2A_2A2A_2A2A_2A2A }
+        let exchange = Exchange(with: own)
         for command in trial.before { exchange.send(command) }
         if let command = trial.byPeer {
-            pair.peripheral.host.send([0x01] + command)
+            peer.host.send([0x01] + command)
             pair.world.run(for: .milliseconds(500))
         }
         exchange.forget()

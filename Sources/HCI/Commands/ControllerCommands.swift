@@ -25,6 +25,21 @@ package struct SetEventMask: HCICommand {
     }
 }
 
+/// Set Event Mask Page 2. 7.3.69.
+package struct SetEventMaskPage2: HCICommand {
+    package static let opcode = HCIOpcode.setEventMaskPage2
+
+    /// Bit 23: Authenticated Payload Timeout Expired; bit 25: Encryption Change [v2]. None after Reset.
+    package var mask: UInt64 = 0
+
+    package init() {}
+    package init(mask: UInt64) { self.mask = mask }
+
+    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+        try coder.integer("Event_Mask_Page_2", &mask)
+    }
+}
+
 /// Set Controller To Host Flow Control. 7.3.38.
 package struct SetControllerToHostFlowControl: HCICommand {
     package static let opcode = HCIOpcode.setControllerToHostFlowControl
@@ -102,23 +117,6 @@ package struct WriteLEHostSupport: HCICommand {
     package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
         try coder.flag("LE_Supported_Host", &isSupported)
         try coder.integer("Unused", &simultaneous)
-    }
-}
-
-/// Write Authenticated Payload Timeout. 7.3.94.
-package struct WriteAuthenticatedPayloadTimeout: HCICommand {
-    package static let opcode = HCIOpcode.writeAuthenticatedPayloadTimeout
-    package typealias ReturnParameters = HandleReturn
-
-    package var handle: UInt16 = 0
-    /// In units of 10 ms, from 1.
-    package var timeout: UInt16 = 0x0BB8
-
-    package init() {}
-
-    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
-        try coder.handle("Connection_Handle", &handle)
-        try coder.integer("Authenticated_Payload_Timeout", &timeout)
     }
 }
 

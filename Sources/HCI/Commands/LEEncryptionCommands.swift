@@ -1,6 +1,7 @@
 package import ByteCodec
 
-// Encryption of an LE link: Core 6.0, Vol 4, Part E, 7.8.24 to 7.8.26.
+// Encryption of an LE link, and how long it may go without proof of the peer's key: Core 6.0, Vol 4, Part E, 7.8.24 to
+// 7.8.26, 7.3.93, 7.3.94.
 
 /// LE Enable Encryption. 7.8.24.
 package struct LEEnableEncryption: HCICommand {
@@ -13,6 +14,13 @@ package struct LEEnableEncryption: HCICommand {
     package var longTermKey: UInt128 = 0
 
     package init() {}
+
+    package init(handle: UInt16, randomNumber: UInt64 = 0, encryptedDiversifier: UInt16 = 0, longTermKey: UInt128) {
+        self.handle = handle
+        self.randomNumber = randomNumber
+        self.encryptedDiversifier = encryptedDiversifier
+        self.longTermKey = longTermKey
+    }
 
     package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
         try coder.handle("Connection_Handle", &handle)
@@ -32,6 +40,11 @@ package struct LELongTermKeyRequestReply: HCICommand {
 
     package init() {}
 
+    package init(handle: UInt16, longTermKey: UInt128) {
+        self.handle = handle
+        self.longTermKey = longTermKey
+    }
+
     package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
         try coder.handle("Connection_Handle", &handle)
         try coder.integer("Long_Term_Key", &longTermKey)
@@ -50,5 +63,56 @@ package struct LELongTermKeyRequestNegativeReply: HCICommand {
 
     package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
         try coder.handle("Connection_Handle", &handle)
+    }
+}
+
+/// Read Authenticated Payload Timeout. 7.3.93.
+package struct ReadAuthenticatedPayloadTimeout: HCICommand {
+    package static let opcode = HCIOpcode.readAuthenticatedPayloadTimeout
+
+    package var handle: UInt16 = 0
+
+    package init() {}
+    package init(handle: UInt16) { self.handle = handle }
+
+    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+        try coder.handle("Connection_Handle", &handle)
+    }
+
+    package struct ReturnParameters: Packet {
+        package var status = HCIErrorCode.success
+        package var handle: UInt16 = 0
+        /// In units of 10 ms, from 1.
+        package var timeout: UInt16 = 0x0BB8
+
+        package init() {}
+
+        package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+            try coder.choice("Status", &status)
+            try coder.handle("Connection_Handle", &handle)
+            try coder.integer("Authenticated_Payload_Timeout", &timeout)
+        }
+    }
+}
+
+/// Write Authenticated Payload Timeout. 7.3.94.
+package struct WriteAuthenticatedPayloadTimeout: HCICommand {
+    package static let opcode = HCIOpcode.writeAuthenticatedPayloadTimeout
+    package typealias ReturnParameters = HandleReturn
+
+    package var handle: UInt16 = 0
+    /// In units of 10 ms, from 1.
+    package var timeout: UInt16 = 0x0BB8
+
+    package init() {}
+
+    package init(handle: UInt16, timeout: UInt16) {
+        self.handle = handle
+        self.timeout = timeout
+    }
+
+    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+        try coder.handle("Connection_Handle", &handle)
+        try coder.integer("Authenticated_Payload_Timeout", &timeout)
     }
 }

@@ -5,8 +5,10 @@ package enum ControllerEvent: Equatable, Sendable {
     case commandComplete(CommandComplete)
     case commandStatus(CommandStatus)
     case disconnectionComplete(DisconnectionComplete)
+    /// In either version.
     case encryptionChange(EncryptionChange)
     case encryptionKeyRefreshComplete(EncryptionKeyRefreshComplete)
+    case authenticatedPayloadTimeoutExpired(AuthenticatedPayloadTimeoutExpired)
     case readRemoteVersionComplete(ReadRemoteVersionComplete)
     case hardwareError(HardwareError)
     case numberOfCompletedPackets(NumberOfCompletedPackets)
@@ -32,6 +34,9 @@ package enum ControllerEvent: Equatable, Sendable {
         case .commandStatus: self = .commandStatus(try CommandStatus(octets: parameters))
         case .disconnectionComplete: self = .disconnectionComplete(try DisconnectionComplete(octets: parameters))
         case .encryptionChange: self = .encryptionChange(try EncryptionChange(octets: parameters))
+        case .encryptionChangeV2: self = .encryptionChange(try EncryptionChangeV2(octets: parameters).change)
+        case .authenticatedPayloadTimeoutExpired:
+            self = .authenticatedPayloadTimeoutExpired(try AuthenticatedPayloadTimeoutExpired(octets: parameters))
         case .encryptionKeyRefreshComplete:
             self = .encryptionKeyRefreshComplete(try EncryptionKeyRefreshComplete(octets: parameters))
         case .readRemoteVersionComplete:

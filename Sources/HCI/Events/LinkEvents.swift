@@ -40,6 +40,49 @@ package struct EncryptionChange: HCIEvent {
     }
 }
 
+/// Encryption Change [v2]. 7.7.8.
+package struct EncryptionChangeV2: HCIEvent {
+    package static let code = HCIEventCode.encryptionChangeV2
+
+    package var status = HCIErrorCode.success
+    package var handle: UInt16 = 0
+    /// 0 off, 1 on.
+    package var enabled: UInt8 = 0
+    /// In octets; an LE link layer always encrypts with 16.
+    package var keySize: UInt8 = 0
+
+    package init() {}
+
+    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+        try coder.choice("Status", &status)
+        try coder.handle("Connection_Handle", &handle)
+        try coder.integer("Encryption_Enabled", &enabled)
+        try coder.integer("Encryption_Key_Size", &keySize)
+    }
+
+    /// What both versions of the event have in common.
+    package var change: EncryptionChange {
+        var change = EncryptionChange()
+        change.status = status
+        change.handle = handle
+        change.enabled = enabled
+        return change
+    }
+}
+
+/// Authenticated Payload Timeout Expired: for so long nothing came that proves the peer's key. 7.7.75.
+package struct AuthenticatedPayloadTimeoutExpired: HCIEvent {
+    package static let code = HCIEventCode.authenticatedPayloadTimeoutExpired
+
+    package var handle: UInt16 = 0
+
+    package init() {}
+
+    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+        try coder.handle("Connection_Handle", &handle)
+    }
+}
+
 /// Encryption Key Refresh Complete. 7.7.39.
 package struct EncryptionKeyRefreshComplete: HCIEvent {
     package static let code = HCIEventCode.encryptionKeyRefreshComplete

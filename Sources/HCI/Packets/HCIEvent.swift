@@ -17,6 +17,9 @@ package struct HCIEventCode: RawRepresentable, Hashable, Sendable {
     package static let dataBufferOverflow = HCIEventCode(rawValue: 0x1A)
     package static let encryptionKeyRefreshComplete = HCIEventCode(rawValue: 0x30)
     package static let leMeta = HCIEventCode(rawValue: 0x3E)
+    package static let authenticatedPayloadTimeoutExpired = HCIEventCode(rawValue: 0x57)
+    /// Encryption Change [v2].
+    package static let encryptionChangeV2 = HCIEventCode(rawValue: 0x59)
 
     /// Whether a host can keep the event from coming. Those that its flow control lives on have no bit in the mask,
     /// though their codes would name one (7.3.1: bits 13, 14 and 18 are reserved).
@@ -29,6 +32,15 @@ package struct HCIEventCode: RawRepresentable, Hashable, Sendable {
 
     /// The event's bit in the mask of Set Event Mask (7.3.1).
     package var mask: UInt64 { rawValue == 0 || rawValue > 64 ? 0 : 1 << UInt64(rawValue - 1) }
+
+    /// The event's bit in the mask of Set Event Mask Page 2 (7.3.69); 0 for one of the first page.
+    package var maskOnPage2: UInt64 {
+        switch self {
+        case .authenticatedPayloadTimeoutExpired: 1 << 23
+        case .encryptionChangeV2: 1 << 25
+        default: 0
+        }
+    }
 }
 
 /// What an LE Meta event is: its first parameter.

@@ -17,7 +17,9 @@ package struct HCIOpcode: RawRepresentable, Hashable, Sendable {
     package static let setControllerToHostFlowControl = HCIOpcode(rawValue: 0x0C31)
     package static let hostBufferSize = HCIOpcode(rawValue: 0x0C33)
     package static let hostNumberOfCompletedPackets = HCIOpcode(rawValue: 0x0C35)
+    package static let setEventMaskPage2 = HCIOpcode(rawValue: 0x0C63)
     package static let writeLEHostSupport = HCIOpcode(rawValue: 0x0C6D)
+    package static let readAuthenticatedPayloadTimeout = HCIOpcode(rawValue: 0x0C7B)
     package static let writeAuthenticatedPayloadTimeout = HCIOpcode(rawValue: 0x0C7C)
 
     package static let readLocalVersion = HCIOpcode(rawValue: 0x1001)

@@ -1,3 +1,4 @@
+import BluetoothCrypto
 package import BluetoothTypes
 package import EventLoop
 
@@ -44,24 +45,25 @@ package struct Connection: Sendable {
     private var widening: Duration
 
     // Within an event.
-    private var channel: UInt8 = 0
-    private var limit: Instant
-    private var hasAnchor = false
-    private var badPackets = 0
-    private var peerHasMore = false
-    private var sentMore = false
+    var channel: UInt8 = 0
+    var limit: Instant
+    var hasAnchor = false
+    var badPackets = 0
+    var peerHasMore = false
+    var sentMore = false
 
     // Acknowledgement, Vol 6, Part B, 4.5.9.
-    private var sequence = false
-    private var nextExpected = false
-    private var inFlight: TransmitQueue.Outgoing?
+    var sequence = false
+    var nextExpected = false
+    var inFlight: TransmitQueue.Outgoing?
     var queue = TransmitQueue()
-    private var completed = 0
+    var completed = 0
 
     // Supervision, Vol 6, Part B, 4.5.2.
-    private var isEstablished = false
-    private var lastHeard: Instant
+    var isEstablished = false
+    var lastHeard: Instant
     var control = ControlState()
+    var encryption = EncryptionState()
 
     // The answers to two questions that are asked with each packet, kept up to date by `noteTimes()`.
     /// When the radio is needed for the next event; `nil` when there will be none.
@@ -102,7 +104,11 @@ package struct Connection: Sendable {
             return
         }
         nextStart = role == .central ? anchor : anchor.advanced(by: .zero - receiveMargin)
-        deadline = control.deadline.map { min($0, supervisionEnd) } ?? supervisionEnd
+        var earliest = supervisionEnd
+        if let deadline = control.deadline { earliest = min(earliest, deadline) }
+        if let deadline = encryption.until { earliest = min(earliest, deadline) }
+        if let deadline = encryption.proofDeadline { earliest = min(earliest, deadline) }
+        deadline = earliest
     }
 
     private var receiveMargin: Duration {
@@ -115,7 +121,7 @@ package struct Connection: Sendable {
 
     /// The time in which one exchange of the longest packets fits.
     package var exchangeTime: Duration {
-        AirTiming.duration(payloadCount: max(queue.nextCount, 27)) * 2 + AirTiming.interFrameSpace * 2
+        AirTiming.duration(payloadCount: max(nextCount, 27)) * 2 + AirTiming.interFrameSpace * 2
     }
 
     /// How many events in a row went by unheard, for whoever decides between two connections.
@@ -135,6 +141,10 @@ package struct Connection: Sendable {
             close(control.isTerminating ? .localHostTerminated : reason, reports: &reports)
         } else if let deadline = control.deadline, now >= deadline {
             close(control.isTerminating ? .localHostTerminated : .responseTimeout, reports: &reports)
+        } else if let deadline = encryption.until, now >= deadline {
+            close(.responseTimeout, reports: &reports)
+        } else {
+            superviseProof(at: now, reports: &reports)
         }
     }
 
@@ -247,9 +257,10 @@ package struct Connection: Sendable {
 
     /// Whether a packet of this side and an answer still end before the event must.
     private func fits(from now: Instant, emptyAnswer: Bool) -> Bool {
-        let answer = emptyAnswer ? AirTiming.emptyPacket : AirTiming.duration(payloadCount: control.receiveOctets)
+        let longest = control.receiveOctets + (encryption.receive == nil ? 0 : LinkEncryption.micLength)
+        let answer = emptyAnswer ? AirTiming.emptyPacket : AirTiming.duration(payloadCount: longest)
         // A peripheral asks whether the central's packet and its own answer fit, and knows of neither how long.
-        let count = role == .peripheral ? 0 : inFlight?.payload.count ?? queue.nextCount
+        let count = role == .peripheral ? 0 : inFlight?.payload.count ?? nextCount
         let own = AirTiming.duration(payloadCount: count)
         return now.advanced(by: AirTiming.interFrameSpace + own + AirTiming.interFrameSpace + answer) <= limit
     }
@@ -306,72 +317,5 @@ package struct Connection: Sendable {
     mutating func close(_ reason: LinkError, reports: inout [ConnectionReport]) {
         phase = .over
         reports.append(.closed(reason))
-    }
-}
-
-// MARK: - Acknowledgement and flow control, Core 6.0, Vol 6, Part B, 4.5.9
-
-extension Connection {
-    /// Takes in a readable packet: what it acknowledges, and what it brings.
-    private mutating func accept(_ reception: Reception, at now: Instant, reports: inout [ConnectionReport]) {
-        let header = DataHeader(rawValue: reception.frame.header)
-        lastHeard = now
-        lastHeardEvent = event
-        isEstablished = true
-        peerHasMore = header.hasMoreData
-        if let sent = inFlight, header.nextExpected != sequence {
-            sequence.toggle()
-            inFlight = nil
-            if sent.completesPacket { noteCompleted(reports: &reports) }
-            if sent.kind == .control { controlAcknowledged(sent.payload, reports: &reports) }
-            if phase == .over { return }
-        }
-        guard header.sequence == nextExpected else { return }
-        nextExpected.toggle()
-        switch header.kind {
-        case .control:
-            receiveControl(reception.frame.payload, at: now, reports: &reports)
-        case .start, .continuation:
-            guard !reception.frame.payload.isEmpty else { return }
-            reports.append(.data(reception.frame.payload, isStart: header.kind == .start))
-        case .reserved:
-            break
-        }
-    }
-
-    /// Tells the host at the end of the event, or as soon as a burst has used up a good part of its buffers.
-    private mutating func noteCompleted(reports: inout [ConnectionReport]) {
-        completed += 1
-        guard completed >= capabilities.completionBatch else { return }
-        reports.append(.completed(completed))
-        completed = 0
-    }
-
-    private mutating func transmit(at start: Instant) -> RadioOrder {
-        let outgoing: TransmitQueue.Outgoing
-        if let unacknowledged = inFlight {
-            outgoing = unacknowledged
-        } else if start.advanced(by: AirTiming.duration(payloadCount: queue.nextCount)) <= limit {
-            outgoing = queue.removeNext()
-        } else {
-            outgoing = .empty
-        }
-        inFlight = outgoing
-        sentMore = !queue.isEmpty
-        phase = .transmitting
-        let header = DataHeader(
-            outgoing.kind, nextExpected: nextExpected, sequence: sequence, hasMoreData: sentMore,
-            payloadCount: outgoing.payload.count)
-        return .transmit(
-            RadioFrame(
-                channel: channel, accessAddress: accessAddress, header: header.rawValue, payload: outgoing.payload),
-            at: start)
-    }
-
-    /// Queues one packet of the host; it is cut into as many PDUs as it takes.
-    package mutating func send(_ payload: ArraySlice<UInt8>, isContinuation: Bool, at now: Instant) {
-        guard phase != .over, !control.isTerminating else { return }
-        queue.append(payload, isContinuation: isContinuation)
-        attendNextEvent(at: now)
     }
 }

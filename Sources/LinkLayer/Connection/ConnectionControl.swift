@@ -21,7 +21,7 @@ extension Connection {
         guard phase != .over, !control.isTerminating else { return }
         control.terminateUntil = now.advanced(by: timing.timeoutDuration)
         queue.removeAll()
-        queue.append(control: controlPayload(.terminate, ControlCode(reason.rawValue)))
+        queue.append(urgent: controlPayload(.terminate, ControlCode(reason.rawValue)))
         attendNextEvent(at: now)
     }
 
@@ -36,6 +36,8 @@ extension Connection {
             return
         }
         switch role {
+        // An instant would pass while encryption holds its announcement back.
+        case .central where encryption.isBusy: control.waiting.append(.update(answer))
         case .central: sendUpdate(answer, at: now)
         case .peripheral: sendControl(controlPayload(.parameterResponse, answer), at: now)
         }
@@ -89,21 +91,35 @@ extension Connection {
         case .length(let maxTxOctets):
             control.ownMaxTxOctets = maxTxOctets
             sendControl(controlPayload(.lengthRequest, ownLengths), at: now)
+        case .encrypt(let order):
+            beginEncryption(order, at: now)
+        case .ping:
+            sendControl(controlPayload(.pingRequest, NoFields()), at: now)
         }
         return true
     }
 
-    private mutating func finish(at now: Instant, reports: inout [ConnectionReport]) {
+    /// The peer has answered and more is to come: its time begins anew. 5.2.
+    mutating func restartProcedure(at now: Instant) {
+        control.running?.until = now.advanced(by: ControlState.responseTimeout)
+    }
+
+    mutating func finish(at now: Instant, reports: inout [ConnectionReport]) {
         control.running = nil
         startNext(at: now, reports: &reports)
     }
 
     // MARK: Sending
 
-    private mutating func sendControl(_ payload: [UInt8], at now: Instant) {
+    mutating func sendControl(_ payload: [UInt8], at now: Instant) {
         // A peer that keeps asking and never acknowledges is not answered without end.
         guard queue.controlCount < 16 else { return }
         queue.append(control: payload)
+        attendNextEvent(at: now)
+    }
+
+    mutating func sendUrgent(_ payload: [UInt8], at now: Instant) {
+        queue.append(urgent: payload)
         attendNextEvent(at: now)
     }
 
@@ -111,7 +127,7 @@ extension Connection {
         sendControl(controlPayload(.rejectExtended, ExtendedReject(rejectedOpcode: opcode, error: error)), at: now)
     }
 
-    private mutating func sendVersion(at now: Instant) {
+    mutating func sendVersion(at now: Instant) {
         guard !control.hasSentVersion else { return }
         control.hasSentVersion = true
         sendControl(controlPayload(.version, capabilities.version), at: now)
@@ -162,15 +178,17 @@ extension Connection {
 
     // MARK: Receiving
 
-    mutating func controlAcknowledged(_ payload: ArraySlice<UInt8>, reports: inout [ConnectionReport]) {
-        guard payload.first == ControlOpcode.terminate.rawValue else { return }
-        close(.localHostTerminated, reports: &reports)
+    mutating func controlAcknowledged(_ opcode: UInt8, reports: inout [ConnectionReport]) {
+        let opcode = ControlOpcode(rawValue: opcode)
+        if opcode == .terminate { return close(.localHostTerminated, reports: &reports) }
+        encryptionAcknowledged(opcode)
     }
 
     mutating func receiveControl(
         _ payload: ArraySlice<UInt8>, at now: Instant, reports: inout [ConnectionReport]
     ) {
         guard let first = payload.first else { return }
+        guard encryption.expects(ControlOpcode(rawValue: first)) else { return close(.micFailure, reports: &reports) }
         do throws(PacketError) {
             try take(
                 ControlOpcode(rawValue: first), payload.dropFirst(), at: now, reports: &reports)
@@ -205,34 +223,13 @@ extension Connection {
                 reports: &reports)
         case .reject:
             takeRefusal(of: nil, LinkError(rawValue: try ControlCode(octets: fields).code), at: now, reports: &reports)
-        case .featureRequest where role == .peripheral, .peripheralFeatureRequest where role == .central:
-            control.remoteFeatures = try FeatureSet(octets: fields).bits
-            let common = capabilities.features & control.remoteFeatures!
-            sendControl(controlPayload(.featureResponse, FeatureSet(common)), at: now)
-        case .featureResponse:
-            control.remoteFeatures = try FeatureSet(octets: fields).bits
-            guard case .featureExchange = control.running?.procedure else { return }
-            reports.append(.remoteFeatures(.success, control.remoteFeatures!))
-            finish(at: now, reports: &reports)
-        case .version:
-            control.remoteVersion = try VersionIndication(octets: fields)
-            sendVersion(at: now)
-            guard case .versionExchange = control.running?.procedure else { return }
-            reports.append(.remoteVersion(.success, control.remoteVersion!))
-            finish(at: now, reports: &reports)
         case .parameterRequest:
             takeParameterRequest(try LinkParameterRange(octets: fields), at: now, reports: &reports)
-        case .pingRequest:
-            sendControl([ControlOpcode.pingResponse.rawValue], at: now)
-        case .lengthRequest:
-            takeLengths(try LengthParameters(octets: fields), reports: &reports)
-            sendControl(controlPayload(.lengthResponse, ownLengths), at: now)
-        case .lengthResponse:
-            takeLengths(try LengthParameters(octets: fields), reports: &reports)
-            if case .length = control.running?.procedure { finish(at: now, reports: &reports) }
+        case .encryptionRequest, .encryptionResponse, .startEncryptionRequest, .startEncryptionResponse,
+            .pauseEncryptionRequest, .pauseEncryptionResponse:
+            try takeEncryption(opcode, fields, at: now, reports: &reports)
         default:
-            // What is not known, and what comes from the wrong side. 5.1, 2.4.2.
-            throw PacketError(.valueNotAllowed(Int(opcode.rawValue)), field: "Opcode")
+            try takeExchange(opcode, fields, at: now, reports: &reports)
         }
     }
 
@@ -267,42 +264,25 @@ extension Connection {
     ) {
         guard let running = control.running?.procedure else { return }
         switch running {
-        case .update where opcode == .parameterRequest || opcode == nil:
+        case .update where Self.isRefused(.parameterRequest, by: opcode):
             reports.append(.updateFailed(error))
-        case .featureExchange:
+        case .featureExchange where Self.isRefused(.featureRequest, .peripheralFeatureRequest, by: opcode):
             reports.append(.remoteFeatures(error, 0))
-        case .versionExchange:
+        case .versionExchange where Self.isRefused(.version, by: opcode):
             reports.append(.remoteVersion(error, VersionIndication()))
-        case .length:
+        case .length where Self.isRefused(.lengthRequest, by: opcode),
+            .ping where Self.isRefused(.pingRequest, by: opcode):
             break
-        case .update, .channelMap:
+        case .encrypt where Self.isRefused(.encryptionRequest, .pauseEncryptionRequest, by: opcode):
+            encryptionRefused(error, at: now, reports: &reports)
+        case .update, .channelMap, .featureExchange, .versionExchange, .length, .ping, .encrypt:
             return
         }
         finish(at: now, reports: &reports)
     }
 
-    // MARK: Data length, 4.5.10 and 5.1.9
-
-    private var ownLengths: LengthParameters {
-        var lengths = LengthParameters()
-        lengths.maxRxOctets = capabilities.maxOctets
-        lengths.maxRxTime = Self.time(ofOctets: capabilities.maxOctets)
-        lengths.maxTxOctets = control.ownMaxTxOctets
-        lengths.maxTxTime = Self.time(ofOctets: control.ownMaxTxOctets)
-        return lengths
-    }
-
-    /// In µs on the 1M PHY, with room for the four octets of the integrity check that encryption adds.
-    package static func time(ofOctets count: UInt16) -> UInt16 { (count + 14) * 8 }
-
-    private mutating func takeLengths(_ lengths: LengthParameters, reports: inout [ConnectionReport]) {
-        control.peerMaxRxOctets = max(lengths.maxRxOctets, 27)
-        control.peerMaxTxOctets = max(lengths.maxTxOctets, 27)
-        let transmit = Int(min(control.ownMaxTxOctets, control.peerMaxRxOctets))
-        let receive = Int(min(capabilities.maxOctets, control.peerMaxTxOctets))
-        guard transmit != queue.maxOctets || receive != control.receiveOctets else { return }
-        queue.maxOctets = transmit
-        control.receiveOctets = receive
-        reports.append(.lengthChanged(transmit: transmit, receive: receive))
+    /// - Parameter opcode: `nil` from LL_REJECT_IND, which does not say what it is about.
+    private static func isRefused(_ requests: ControlOpcode..., by opcode: ControlOpcode?) -> Bool {
+        opcode.map { requests.contains($0) } ?? true
     }
 }

@@ -74,6 +74,12 @@ package enum ConnectionReport: Sendable {
     case updateFailed(LinkError)
     /// The peer asks for other parameters; ``Connection/answerParameterRequest(_:at:)`` is due.
     case parametersRequested(LinkParameterRange)
+    /// The central wants an encrypted link; ``Connection/contribute(_:at:)`` is due at once, and then the host's key.
+    case encryptionRequested(randomNumber: UInt64, diversifier: UInt16)
+    /// The link is encrypted from now on, or not, for this reason.
+    case encryptionChanged(LinkError, isRefresh: Bool)
+    /// For too long nothing came that proves the peer's key.
+    case authenticatedPayloadTimeout
     case remoteFeatures(LinkError, UInt64)
     case remoteVersion(LinkError, VersionIndication)
     /// The most octets of a data PDU from now on.

@@ -14,6 +14,10 @@ package enum LinkProcedure: Sendable {
     case versionExchange
     /// The most octets that this side wants to send in one PDU. 5.1.9.
     case length(maxTxOctets: UInt16)
+    /// Central only. 5.1.3.
+    case encrypt(EncryptionOrder)
+    /// 5.1.8.
+    case ping
 }
 
 /// Where the control procedures of one connection stand.
