@@ -9,6 +9,7 @@ let package = Package(
         .executable(name: "ble", targets: ["ble"]),
         .executable(name: "conformance", targets: ["conformance"]),
         .executable(name: "benchmark", targets: ["benchmark"]),
+        .executable(name: "faultrun", targets: ["faultrun"]),
     ],
     targets: [
         // Layer 0: no protocol at all.
@@ -43,7 +44,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Host", "HostInterface", "VirtualController", "LinkLayer", "BluetoothTypes", "ByteCodec", "EventLoop",
+                "Host", "HostInterface", "VirtualController", "HCI", "LinkLayer", "BluetoothTypes", "ByteCodec",
+                "EventLoop",
             ]),
         .target(name: "LocalSession", dependencies: ["Host", "HostInterface", "EventLoop"]),
         // Layer 5: picks a session for this process.
@@ -86,6 +88,10 @@ let package = Package(
                 "Backends", "Simulation", "LocalSession", "Host", "HCITransport", "HostInterface", "GAP", "HCI",
                 "BluetoothTypes", "ByteCodec", "EventLoop",
             ]),
+        .target(
+            name: "FaultRunKit",
+            dependencies: ["Simulation", "Host", "HostInterface", "BluetoothTypes", "EventLoop"]),
+        .executableTarget(name: "faultrun", dependencies: ["FaultRunKit"]),
         // The tutorials: ordinary users' programs, with ordinary settings.
         .target(name: "SmartLock", dependencies: ["CoreBluetooth"], path: "Examples/SmartLock"),
         .target(name: "TwoRoles", dependencies: ["CoreBluetooth"], path: "Examples/TwoRoles"),
@@ -103,6 +109,7 @@ let package = Package(
         .executableTarget(name: "which-lock", dependencies: ["WhichLock"], path: "Examples/Programs/which-lock"),
         // Tests.
         .target(name: "ProtocolTestKit", dependencies: ["ByteCodec", "EventLoop"]),
+        .testTarget(name: "FaultRunTests", dependencies: ["FaultRunKit"]),
         .testTarget(name: "ByteCodecTests", dependencies: ["ByteCodec", "ProtocolTestKit"]),
         .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"]),
         .testTarget(name: "BluetoothCryptoTests", dependencies: ["BluetoothCrypto", "ConformanceKit"]),

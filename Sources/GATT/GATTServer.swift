@@ -286,8 +286,11 @@ struct GATTServer: Sendable {
             let old = configurations[characteristic] ?? []
             guard let new = GATTSubscription(octets: value), new != old else { continue }
             configurations[characteristic] = new.isEmpty ? nil : new
-            effects.append(
-                new.isEmpty ? .unsubscribed(handle: characteristic) : .subscribed(handle: characteristic, new))
+            if new.isEmpty {
+                effects.append(.unsubscribed(handle: characteristic))
+            } else if old.isEmpty {
+                effects.append(.subscribed(handle: characteristic, new))
+            }
         }
         return effects
     }

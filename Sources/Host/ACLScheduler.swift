@@ -48,6 +48,14 @@ package struct ACLScheduler {
         if turn > index { turn -= 1 }
     }
 
+    /// Sends nothing more on a link that is dead; what lies in the controller counts until the link has ended there.
+    package mutating func dropWaiting(on handle: UInt16) {
+        guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return }
+        let outstanding = lanes[index].outstanding
+        lanes[index] = Lane(handle: handle)
+        lanes[index].outstanding = outstanding
+    }
+
     /// Puts a PDU in line.
     package mutating func enqueue(_ octets: [UInt8], on handle: UInt16, token: UInt64?) {
         guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return }

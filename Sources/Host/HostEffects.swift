@@ -86,14 +86,10 @@ extension Host {
             case .finish(let id, let result): ended(id, result, onLink: handle, at: now)
             case .mtuChanged(let mtu): mtuChanged(mtu, onLink: index)
             case .notified(let attribute, let value):
-                for client in clients where client.holds.contains(peer) {
-                    client.deliver(.notified(peer, AttributeHandle(rawValue: attribute), value: value))
-                }
+                tellHolders(ofLink: index, .notified(peer, AttributeHandle(rawValue: attribute), value: value))
             case .servicesChanged(let range):
                 links[index].services.removeAll { $0.handles.overlaps(range) }
-                for client in clients where client.holds.contains(peer) {
-                    client.deliver(.servicesChanged(peer, handles: range))
-                }
+                tellHolders(ofLink: index, .servicesChanged(peer, handles: range))
             case .readRequested(let request): ask(request, onLink: index, at: now)
             case .writeRequested(let request): ask(request, onLink: index, at: now)
             case .subscribed(let attribute, _):
@@ -112,10 +108,24 @@ extension Host {
         deliver(event, to: client)
     }
 
+    /// Tells those who use the link. A peer that knows this host may speak before the link was reported: that is told
+    /// right after. One that is ending is nobody's any more, for whoever asks for the peer now gets its next link.
+    func tellHolders(ofLink index: Int, _ event: HostEvent) {
+        guard !links[index].isEnding else { return }
+        guard links[index].reportBy == nil else {
+            if links[index].early.count < Self.mostEarlyEvents { links[index].early.append(event) }
+            return
+        }
+        for client in clients where client.holds.contains(links[index].peer) { client.deliver(event) }
+    }
+
+    private static let mostEarlyEvents = 64
+
     private func mtuChanged(_ mtu: Int, onLink index: Int) {
         let peer = links[index].peer
+        // Those who wait for the link learn its MTU when they learn of it.
+        if links[index].reportBy == nil { tellHolders(ofLink: index, .mtuChanged(peer, mtu: mtu)) }
         for client in clients {
-            if client.holds.contains(peer) { client.deliver(.mtuChanged(peer, mtu: mtu)) }
             if !client.services.isEmpty { client.deliver(.centralMTUChanged(peer, mtu: mtu)) }
         }
     }

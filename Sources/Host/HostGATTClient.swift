@@ -113,7 +113,7 @@ extension Host {
         let peer = links[index].peer
         guard known.first(where: { $0.peer == peer })?.name != name else { return }
         know(peer) { $0.name = name }
-        for client in clients where client.holds.contains(peer) { client.deliver(.nameChanged(peer, name)) }
+        tellHolders(ofLink: index, .nameChanged(peer, name))
     }
 
     private func serviceChanged(

@@ -40,6 +40,13 @@ extension Host {
     func linkEstablished(_ event: LEConnectionComplete, at now: Instant) {
         guard linkIndex(handle: event.handle) == nil else { return }
         let peer = PeerID(event.peer)
+        if let old = linkIndex(of: peer) {
+            guard isDead(links[old], in: event) else {
+                return submit(
+                    Disconnect(handle: event.handle, reason: .remoteUserTerminated).packet, for: .nobody, at: now)
+            }
+            replaceLink(old, at: now)
+        }
         acl.addLink(event.handle)
         links.append(
             Link(
@@ -54,6 +61,31 @@ extension Host {
         start(.exchangeMTU, purpose: .exchangeMTU, onLink: index, at: now)
     }
 
+    /// Whether a link to a peer that has connected anew is over. Two devices may also have connected to each other at
+    /// once, each as central; then both keep the link whose central has the lower address.
+    private func isDead(_ old: Link, in new: LEConnectionComplete) -> Bool {
+        guard old.role != new.role, !old.isEnding, case .poweredOn(let own) = state else { return true }
+        return (new.role == .central) == (own < old.peer.address)
+    }
+
+    /// Ends what was open on a link to a peer that has a newer one.
+    private func replaceLink(_ index: Int, at now: Instant) {
+        endLink(index, at: now)
+        let failure = links[index].endReason ?? .disconnected(reason: HCIErrorCode.connectionTimeout.rawValue)
+        let link = links[index]
+        links[index].isReplaced = true
+        links[index].purposes = [:]
+        links[index].disconnects = []
+        links[index].reportBy = nil
+        acl.dropWaiting(on: link.handle)
+        endWork(on: link, because: failure, at: now)
+        for key in link.disconnects { finish(key, .success(.done)) }
+        // Whoever waits for a link to the peer gets the new one.
+        for client in clients where !requests.open.contains(where: { $0.isConnect(of: client.id, to: link.peer) }) {
+            dropHold(of: client.id, on: link.peer, failure)
+        }
+    }
+
     /// Tells those who asked that the link is there; its MTU is agreed, or was waited for long enough.
     func reportLink(_ handle: UInt16, at now: Instant) {
         guard let index = linkIndex(handle: handle), links[index].reportBy != nil else { return }
@@ -63,6 +95,10 @@ extension Host {
         for entry in requests.open where entry.request == .connect(peer) {
             finish(entry.key, .success(.connected(mtu: mtu)))
         }
+        for event in links[index].early {
+            for client in clients where client.holds.contains(peer) { client.deliver(event) }
+        }
+        links[index].early = []
         startHousekeeping(onLink: index, at: now)
     }
 
@@ -102,6 +138,8 @@ extension Host {
     func endLink(_ index: Int, because failure: HostFailure? = nil, at now: Instant) {
         guard !links[index].isEnding else { return }
         links[index].isEnding = true
+        // Whoever asks for the peer from now on gets its next link.
+        links[index].reportBy = nil
         links[index].endReason = failure
         submit(Disconnect(handle: links[index].handle, reason: .remoteUserTerminated).packet, for: .nobody, at: now)
     }
@@ -109,6 +147,10 @@ extension Host {
     func linkEnded(_ event: DisconnectionComplete, at now: Instant) {
         guard event.status == .success, let index = linkIndex(handle: event.handle) else { return }
         let link = links.remove(at: index)
+        guard !link.isReplaced else {
+            acl.removeLink(link.handle)
+            return flush()
+        }
         let failure = link.endReason ?? .disconnected(reason: event.reason.rawValue)
         end(link, because: failure, at: now)
         for key in link.disconnects { finish(key, .success(.done)) }
@@ -136,16 +178,20 @@ extension Host {
     private func dropHold(of id: ClientID, on peer: PeerID, _ failure: HostFailure) {
         guard client(id)?.holds.contains(peer) == true else { return }
         updateClient(id) { $0.holds.remove(peer) }
-        let waiting = requests.open.filter { $0.key.client == id && $0.request == .connect(peer) }
+        let waiting = requests.open.filter { $0.isConnect(of: id, to: peer) }
         for entry in waiting { fail(entry.key, failure) }
         if waiting.isEmpty { deliver(.disconnected(peer, failure), to: id) }
     }
 
     /// Ends all that was open on a link.
     func end(_ link: Link, because failure: HostFailure, at now: Instant) {
+        acl.removeLink(link.handle)
+        if !link.isReplaced { endWork(on: link, because: failure, at: now) }
+    }
+
+    private func endWork(on link: Link, because failure: HostFailure, at now: Instant) {
         var bearer = link.bearer
         _ = bearer.handle(.linkLost, database: &database, at: now)
-        acl.removeLink(link.handle)
         for (_, purpose) in link.purposes.sorted(by: { $0.key < $1.key }) {
             switch purpose {
             case .request(let key): fail(key, failure)
@@ -164,7 +210,9 @@ extension Host {
 
 extension Host {
     func receiveACL(_ header: ACLHeader, _ payload: ArraySlice<UInt8>, at now: Instant) {
-        guard header.isPossibleOnLE, let index = linkIndex(handle: header.handle) else { return }
+        guard header.isPossibleOnLE, let index = linkIndex(handle: header.handle),
+            !links[index].isReplaced
+        else { return }
         let isStart = header.boundary.isStart
         guard let pdu = links[index].reassembler.receive(payload, isStart: isStart) else { return }
         // A peer may have one request open (Core 6.0, Vol 3, Part F, 3.3.2). Who asks on and takes no answer only
@@ -208,7 +256,7 @@ extension Host {
     }
 
     func wakeLink(_ handle: UInt16, at now: Instant) {
-        guard let index = linkIndex(handle: handle) else { return }
+        guard let index = linkIndex(handle: handle), !links[index].isReplaced else { return }
         perform(links[index].bearer.wake(at: now), onLink: handle, at: now)
         guard let index = linkIndex(handle: handle) else { return }
         performSignalling(links[index].signalling.wake(at: now), onLink: handle, at: now)

@@ -34,9 +34,13 @@ struct Link {
     var purposes: [UInt64: Purpose] = [:]
     /// Until when `connect` waits for the MTU exchange; `nil` once the link has been reported.
     var reportBy: Instant?
+    /// What the peer has told until then.
+    var early: [HostEvent] = []
     /// Who asked for the end of the link and waits for it.
     var disconnects: [RequestKey] = []
     var isEnding = false
+    /// The peer has a newer link, so this one is dead, though its supervision timeout has yet to say so.
+    var isReplaced = false
     /// Why the host itself ends the link, to be told instead of the controller's reason.
     var endReason: HostFailure?
     /// The primary services that were discovered.
@@ -46,7 +50,7 @@ struct Link {
 
     /// When the link must be woken.
     var deadline: Instant? {
-        [bearer.deadline, signalling.deadline, reportBy].compactMap { $0 }.min()
+        isReplaced ? nil : [bearer.deadline, signalling.deadline, reportBy].compactMap { $0 }.min()
     }
 }
 
@@ -61,6 +65,6 @@ struct Question {
 extension Host {
     package var hasLinks: Bool { !links.isEmpty }
 
-    func linkIndex(of peer: PeerID) -> Int? { links.firstIndex { $0.peer == peer } }
+    func linkIndex(of peer: PeerID) -> Int? { links.firstIndex { $0.peer == peer && !$0.isReplaced } }
     func linkIndex(handle: UInt16) -> Int? { links.firstIndex { $0.handle == handle } }
 }

@@ -26,6 +26,10 @@ package struct RequestRegistry {
         package var key: RequestKey
         package var request: HostRequest
         package var since: Instant
+
+        func isConnect(of client: ClientID, to peer: PeerID) -> Bool {
+            key.client == client && request == .connect(peer)
+        }
     }
 
     private var entries: [RequestKey: Entry] = [:]

@@ -13,7 +13,7 @@ package enum HostEvent: Equatable, Sendable {
     case discovered(Discovery)
     /// A link ended that this client held, without this client asking. Requests open on it were answered before.
     case disconnected(PeerID, HostFailure)
-    /// ATT_MTU of the link, 23...517. It comes at least once after `.connected` if it is not 23.
+    /// ATT_MTU of a link that was reported, 23...517; `.connected` tells the first one.
     case mtuChanged(PeerID, mtu: Int)
     case notified(PeerID, AttributeHandle, value: [UInt8])
     /// The peer's GAP Device Name was read.

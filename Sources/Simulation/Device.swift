@@ -1,5 +1,6 @@
 package import BluetoothTypes
 package import EventLoop
+import HCI
 package import LinkLayer
 package import VirtualController
 
@@ -19,6 +20,8 @@ package final class Device {
     package private(set) var host: (any HCIHost)?
     /// Called when the battery has been taken out (`false`) or put in (`true`), the new host being attached already.
     package var onPowerChange: ((_ isOn: Bool) -> Void)?
+    /// A fault of the line between host and controller: turns each packet into what arrives in its place.
+    package var hciFault: ((_ direction: HCIDirection, _ packet: [UInt8]) -> [[UInt8]])?
 
     unowned let world: World
     private var controllerStorage: VirtualController!
@@ -90,6 +93,14 @@ package final class Device {
         isOnAir = true
         if makeHost != nil { bootHost() }
         onPowerChange?(true)
+    }
+
+    /// The fault "controller resets": it forgets everything, and says so (Core 6.0, Vol 4, Part E, 7.7.16).
+    package func resetController() {
+        guard isOnAir else { return }
+        controller.powerCycle(at: world.now)
+        controllerSent(HardwareError().packet)
+        world.noteController(self)
     }
 
     // MARK: From the medium

@@ -243,14 +243,19 @@ package final class World: AdapterLoop, @unchecked Sendable {
         let device = delivery.device
         // The lines of a device without power are empty, and the next host gets nothing of the one before.
         guard device.isOnAir, delivery.generation == device.generation else { return }
-        hciTap?(now, device, delivery.direction, delivery.packet)
-        switch delivery.direction {
+        guard let fault = device.hciFault else { return takeIn(delivery.packet, delivery.direction, of: device) }
+        for packet in fault(delivery.direction, delivery.packet) { takeIn(packet, delivery.direction, of: device) }
+    }
+
+    private func takeIn(_ packet: [UInt8], _ direction: HCIDirection, of device: Device) {
+        hciTap?(now, device, direction, packet)
+        switch direction {
         case .hostToController:
-            device.controller.receive(delivery.packet, at: now)
+            device.controller.receive(packet, at: now)
             noteController(device)
         case .controllerToHost:
             isUnsettled = true
-            device.host?.receive(delivery.packet, at: now)
+            device.host?.receive(packet, at: now)
             noteHost(device)
         }
     }

@@ -188,6 +188,7 @@ struct GATTServerTests {
             server.expect(.unsubscribed(handle: 3))
             server.exchange("12 04 00 02 00", "13")
             server.expect(.subscribed(handle: 3, .indications))
+            server.exchange("12 04 00 01 00", "13")  // In another way, but subscribed as before.
             server.input(.linkLost, #_sourceLocation)
             server.expect(.unsubscribed(handle: 3))
         }

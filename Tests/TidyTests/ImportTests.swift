@@ -25,7 +25,7 @@ struct ImportTests {
             "HostInterface": layer0,
             "Host": host,
             // 4: a world of hosts, and the ways to reach one. The medium carries link-layer PDUs.
-            "Simulation": layer0.union(["Host", "HostInterface", "VirtualController", "LinkLayer"]),
+            "Simulation": layer0.union(["Host", "HostInterface", "VirtualController", "HCI", "LinkLayer"]),
             "LocalSession": layer0.union(["Host", "HostInterface"]),
             // 5 and 6: who picks a session, and Apple's API.
             "Backends": backends,
@@ -42,6 +42,8 @@ struct ImportTests {
             "ConformanceKit": host.union(["SMP"]),
             "conformance": ["ConformanceKit"],
             "benchmark": backends.union(host),
+            "FaultRunKit": layer0.union(["Simulation", "Host", "HostInterface"]),
+            "faultrun": ["FaultRunKit"],
             // For tests.
             "ProtocolTestKit": layer0,
         ]
@@ -56,6 +58,7 @@ struct ImportTests {
             "Simulation": everyday, "LocalSession": ["Synchronization"], "Backends": everyday,
             "CoreBluetooth": everyday, "BluetoothSimulation": everyday, "BluetoothTool": everyday, "ble": everyday,
             "ConformanceKit": ["Foundation"], "conformance": ["Foundation", "Glibc"], "benchmark": everyday,
+            "faultrun": everyday,
             "ProtocolTestKit": ["Testing"],
         ]
     }()

@@ -1,0 +1,55 @@
+import HostInterface
+
+/// What a host promises one client: each request ends once, and nothing is told of a link that is not up.
+final class PromiseWatch {
+    private var waiting: [RequestNumber: HostRequest] = [:]
+    private var isLinkUp = false
+    private var subscriptions: Set<Subscription> = []
+
+    private struct Subscription: Hashable {
+        let central: PeerID
+        let characteristic: AttributeHandle
+    }
+
+    /// What waits, in the order of the numbers.
+    var open: [(RequestNumber, HostRequest)] {
+        waiting.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($0.key, $0.value) }
+    }
+
+    func began(_ number: RequestNumber, _ request: HostRequest) { waiting[number] = request }
+
+    /// What is wrong with the event.
+    func heard(_ event: HostEvent) -> [String] {
+        switch event {
+        case .answer(let number, let result): return heard(result, to: number)
+        case .state(let state):
+            if case .poweredOn = state { return [] }
+            isLinkUp = false
+            return []
+        case .disconnected:
+            defer { isLinkUp = false }
+            return isLinkUp ? [] : ["a link ended that was not up"]
+        case .notified, .mtuChanged, .nameChanged, .servicesChanged:
+            return isLinkUp ? [] : ["there is no link, but \(event)"]
+        case .subscribed(let central, let characteristic, mtu: _):
+            let isNew = subscriptions.insert(Subscription(central: central, characteristic: characteristic)).inserted
+            return isNew ? [] : ["subscribed twice: \(event)"]
+        case .unsubscribed(let central, let characteristic):
+            let subscription = Subscription(central: central, characteristic: characteristic)
+            return subscriptions.remove(subscription) == nil ? ["was not subscribed: \(event)"] : []
+        case .peerKnown, .discovered, .readRequested, .writeRequested, .centralMTUChanged: return []
+        }
+    }
+
+    private func heard(_ result: Result<HostAnswer, HostFailure>, to number: RequestNumber) -> [String] {
+        guard let request = waiting.removeValue(forKey: number) else {
+            return ["request \(number.rawValue) was answered twice: \(result)"]
+        }
+        switch (request, result) {
+        case (.connect, .success): isLinkUp = true
+        case (.disconnect, .success): isLinkUp = false
+        default: break
+        }
+        return []
+    }
+}
