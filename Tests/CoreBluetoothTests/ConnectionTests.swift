@@ -115,6 +115,7 @@ struct ConnectionTests {
     @Test("B-D14: a command without a link is dropped and reported")
     func notConnected() {
         let app = foundApp()
+        app.peripheral.delegate = app
         app.peripheral.discoverServices(nil)
         app.peripheral.readRSSI()
         host.expect()

@@ -36,6 +36,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
         line.open { [weak self] event in self?.handle(event) }
     }
 
+    deinit { warnOfEnd() }
+
     /// Who is told. Held weakly.
     open weak var delegate: (any CBCentralManagerDelegate)? {
         get { line.lock.withLock { currentDelegate } }
@@ -75,6 +77,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     ///   - options: by the keys `CBCentralManagerScanOption…`.
     open func scanForPeripherals(withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil) {
         guard line.isPoweredOn(for: self) else { return }
+        line.checkListener(delegate, of: self, "scans for peripherals")
         let solicited = options?[CBCentralManagerScanOptionSolicitedServiceUUIDsKey] as? [CBUUID]
         let filter = ScanFilter(
             services: serviceUUIDs?.map(\.bluetoothUUID) ?? [],
@@ -104,6 +107,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     /// - Parameter options: by the keys `CBConnectPeripheralOption…`.
     open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
         guard line.isPoweredOn(for: self), owns(peripheral) else { return }
+        line.checkListener(delegate, of: self, "connects to a peripheral")
         let wanted = (options?[CBConnectPeripheralOptionStartDelayKey] as? NSNumber)?.doubleValue ?? 0
         // What is no number, or less than nothing, is no delay; and no app waits longer than a year.
         let delay = wanted > 0 ? min(wanted, 365 * 86400) : 0

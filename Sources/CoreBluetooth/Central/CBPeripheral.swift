@@ -23,6 +23,8 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     var nextConnection: ConnectOptions?
     var mtu = 0
     var writes = SendQueue()
+    /// Whether a value has come for a delegate that has no method for it.
+    var hasUnheardValue = false
 
     // What was discovered, by handle: see Discovery.swift.
     var foundServices: [CBService]?
@@ -64,6 +66,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
     /// Measures the signal strength. Answer: `didReadRSSI`.
     open func readRSSI() {
+        checkListener("Reading RSSI for peripheral", "peripheral:didReadRSSI:error:")
         ask(.readRSSI(peer)) { peripheral, answer in
             switch answer {
             case .success(.rssi(let strength)):

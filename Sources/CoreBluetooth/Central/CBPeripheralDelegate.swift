@@ -65,28 +65,43 @@ extension CBPeripheralDelegate {
     public func peripheralDidUpdateName(_ peripheral: CBPeripheral) {}
 
     public func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
-        peripheral.warn(
+        peripheral.line.warn(
             "The delegate for \(peripheral) does not implement -[peripheral:didModifyServices:]; "
                 + "services of the device have changed and must be discovered anew")
     }
 
     public func peripheralDidUpdateRSSI(_ peripheral: CBPeripheral, error: (any Error)?) {}
 
-    public func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {}
+    public func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {
+        peripheral.reportNoListener("Reading RSSI for peripheral", "peripheral:didReadRSSI:error:")
+    }
 
-    public func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {}
+    public func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+        peripheral.reportNoListener("Discovering services for peripheral", "peripheral:didDiscoverServices:")
+    }
 
     public func peripheral(
         _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService, error: (any Error)?
-    ) {}
+    ) {
+        peripheral.reportNoListener(
+            "Discovering included services for peripheral", "peripheral:didDiscoverIncludedServicesForService:error:")
+    }
 
     public func peripheral(
         _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
-    ) {}
+    ) {
+        peripheral.reportNoListener(
+            "Discovering characteristics on peripheral", "peripheral:didDiscoverCharacteristicsForService:error:")
+    }
 
     public func peripheral(
         _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
-    ) {}
+    ) {
+        // Once: a peripheral may notify without end.
+        guard peripheral.line.lock.withLock({ peripheral.takeFirstUnheardValue() }) else { return }
+        peripheral.reportNoListener(
+            "Updating a characteristic's value for peripheral", "peripheral:didUpdateValueForCharacteristic:error:")
+    }
 
     public func peripheral(
         _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: (any Error)?
@@ -99,7 +114,11 @@ extension CBPeripheralDelegate {
 
     public func peripheral(
         _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic, error: (any Error)?
-    ) {}
+    ) {
+        peripheral.reportNoListener(
+            "Discovering characteristic descriptors for peripheral",
+            "peripheral:didDiscoverDescriptorsForCharacteristic:error:")
+    }
 
     public func peripheral(
         _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?

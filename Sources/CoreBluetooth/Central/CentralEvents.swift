@@ -36,7 +36,7 @@ extension CBCentralManager {
     func scanStarted(_ filter: ScanFilter, _ answer: HostLine.Answer) {
         guard case .failure(let failure) = answer, !failure.endsLink else { return }
         line.lock.withLock { if wantedScan == filter { wantedScan = nil } }
-        line.warn("\(self) could not scan: \(failure)")
+        line.note("\(self) could not scan: \(failure)")
     }
 
     private func discovered(_ discovery: Discovery) {

@@ -72,6 +72,17 @@ extension CBCentralManager {
         return false
     }
 
+    /// A manager that goes takes its links with it, and no callback tells.
+    func warnOfEnd() {
+        line.warnIfNeverHeard(self)
+        let linked = peripherals.values.compactMap(\.object).filter { $0.linkState != .disconnected }
+        for peripheral in linked.sorted(by: { $0.peer < $1.peer }) {
+            line.warn(
+                "\(self) is being deallocated while \(peripheral) is in use; its connection ends. "
+                    + "Did you forget to keep a reference to the manager?")
+        }
+    }
+
     /// Forgets an object that the app has let go of.
     func released(_ peripheral: CBPeripheral) {
         line.lock.withLock {

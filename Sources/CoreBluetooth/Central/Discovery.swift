@@ -5,6 +5,7 @@ import HostInterface
 /// as the link lasts and the device does not say that it has changed.
 extension CBPeripheral {
     func findServices(_ serviceUUIDs: [CBUUID]?) {
+        checkListener("Discovering services for peripheral", "peripheral:didDiscoverServices:")
         let only = selection(serviceUUIDs).map { Array($0.sorted { $0.full < $1.full }) }
         ask(.discoverServices(peer, only: only)) { peripheral, answer in
             if case .success(.services(let found)) = answer { peripheral.take(found) }
@@ -20,6 +21,8 @@ extension CBPeripheral {
                     $0, didDiscoverIncludedServicesFor: service, error: CBError(.invalidHandle))
             }
         }
+        checkListener(
+            "Discovering included services for peripheral", "peripheral:didDiscoverIncludedServicesForService:error:")
         let wanted = selection(includedServiceUUIDs)
         ask(.discoverIncludedServices(peer, of: remote)) { peripheral, answer in
             if case .success(.includedServices(let found)) = answer {
@@ -37,6 +40,8 @@ extension CBPeripheral {
                 $0.delegate?.peripheral($0, didDiscoverCharacteristicsFor: service, error: CBError(.invalidHandle))
             }
         }
+        checkListener(
+            "Discovering characteristics on peripheral", "peripheral:didDiscoverCharacteristicsForService:error:")
         let wanted = selection(characteristicUUIDs)
         ask(.discoverCharacteristics(peer, of: remote)) { peripheral, answer in
             if case .success(.characteristics(let found)) = answer {
@@ -54,6 +59,9 @@ extension CBPeripheral {
                     $0, didDiscoverDescriptorsFor: characteristic, error: CBError(.invalidHandle))
             }
         }
+        checkListener(
+            "Discovering characteristic descriptors for peripheral",
+            "peripheral:didDiscoverDescriptorsForCharacteristic:error:")
         ask(.discoverDescriptors(peer, of: remote)) { peripheral, answer in
             if case .success(.descriptors(let found)) = answer { peripheral.take(found, of: characteristic) }
             peripheral.delegate?.peripheral(

@@ -189,7 +189,6 @@ extension CBPeripheral {
         }
     }
 
-    func warn(_ text: String) { line.warn(text) }
 }
 
 extension Result where Failure == HostFailure {

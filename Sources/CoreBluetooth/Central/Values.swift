@@ -12,6 +12,8 @@ extension CBPeripheral {
                 $0.delegate?.peripheral($0, didUpdateValueFor: characteristic, error: CBError(.invalidHandle))
             }
         }
+        checkListener(
+            "Reading a characteristic's value for peripheral", "peripheral:didUpdateValueForCharacteristic:error:")
         ask(.read(peer, remote.value)) { peripheral, answer in
             if case .success(.value(let octets)) = answer {
                 peripheral.line.lock.withLock { characteristic.currentValue = Data(octets) }
@@ -33,6 +35,11 @@ extension CBPeripheral {
             return answer {
                 $0.delegate?.peripheral($0, didWriteValueFor: characteristic, error: CBError(.invalidHandle))
             }
+        }
+        if !characteristic.properties.contains(.write) {
+            line.warn(
+                "Characteristic \(characteristic) does not specify the \"Write\" property - "
+                    + "the peripheral will refuse the write")
         }
         guard data.count <= longestValue else {
             return answer {
@@ -85,6 +92,11 @@ extension CBPeripheral {
             guard line.isOnQueue else { return answerSubscription(to: characteristic, nil) }
             delegate?.peripheral(self, didUpdateNotificationStateFor: characteristic, error: nil)
             return
+        }
+        if enabled {
+            checkListener(
+                "Subscribing to a characteristic's value for peripheral",
+                "peripheral:didUpdateValueForCharacteristic:error:")
         }
         let kind: SubscriptionKind =
             if !enabled { .none } else if properties.contains(.notify) { .notifications } else { .indications }

@@ -19,6 +19,8 @@ final class HostLine: @unchecked Sendable {
     private var handle: ((HostEvent) -> Void)?
     private var isClosed = false
     private var adapter: AdapterState = .unknown
+    /// Whether the host has told a state.
+    private(set) var hasHeardState = false
 
     init(queue: DispatchQueue?) {
         place = SessionProvider.current
@@ -98,9 +100,12 @@ extension HostLine {
     }
 
     func setAdapter(_ state: AdapterState) {
-        lock.withLock { adapter = state }
+        lock.withLock {
+            adapter = state
+            hasHeardState = true
+        }
         switch state {
-        case .unsupported(let reason), .unauthorized(let reason): warn("Bluetooth cannot be used: \(reason)")
+        case .unsupported(let reason), .unauthorized(let reason): note("Bluetooth cannot be used: \(reason)")
         case .unknown, .resetting, .poweredOff, .poweredOn: break
         }
     }
@@ -124,14 +129,4 @@ extension AdapterState {
         case .poweredOn: .poweredOn
         }
     }
-}
-
-// MARK: - Diagnosis
-
-extension HostLine {
-    /// Tells the app's developer of a mistake, in Apple's words where they are known, so that the answers that
-    /// others have written about them are found.
-    func misuse(_ text: String) { place.report("[CoreBluetooth] API MISUSE: \(text)") }
-
-    func warn(_ text: String) { place.report("[CoreBluetooth] WARNING: \(text)") }
 }

@@ -71,9 +71,9 @@ extension CBPeripheralManager {
     }
 
     private func warnOfCuts(_ placement: AdvertisementPlacement) {
-        if placement.isNameShortened { line.warn("\(self) advertises a shortened name; the whole does not fit") }
+        if placement.isNameShortened { line.note("\(self) advertises a shortened name; the whole does not fit") }
         guard !placement.omittedServices.isEmpty else { return }
         let list = placement.omittedServices.map(\.description).joined(separator: ", ")
-        line.warn("\(self) advertises without these services, which do not fit: \(list)")
+        line.note("\(self) advertises without these services, which do not fit: \(list)")
     }
 }

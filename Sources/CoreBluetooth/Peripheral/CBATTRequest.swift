@@ -1,3 +1,4 @@
+import Backends
 import HostInterface
 
 /// A central's read, or one part of its write.
@@ -48,6 +49,7 @@ final class RequestExchange: @unchecked Sendable {
     let needsResponse: Bool
     let line: HostLine
     private var isAnswered = false
+    private var isReported = false
 
     init(id: ServerRequestID, isRead: Bool, needsResponse: Bool, line: HostLine) {
         self.id = id
@@ -64,11 +66,29 @@ final class RequestExchange: @unchecked Sendable {
         }
     }
 
+    /// Asks again in 30 s, if the app has not answered in its callback, but kept the request.
+    func remindLater() {
+        guard needsResponse, !line.lock.withLock({ isAnswered }) else { return }
+        line.place.schedule(after: .seconds(30)) { [weak self] in self?.remind() }
+    }
+
+    private func remind() {
+        let isLate = line.lock.withLock {
+            defer { isReported = true }
+            return !isAnswered && !isReported
+        }
+        if isLate { report("has not been answered for 30 seconds; the central has given up by its ATT timeout") }
+    }
+
     deinit {
         // The app has let go of the request: nobody can answer it any more.
-        guard needsResponse && !isAnswered else { return }
+        guard needsResponse && !isAnswered && !isReported else { return }
+        report("was never answered; the central waits until its ATT timeout of 30 seconds")
+    }
+
+    private func report(_ what: String) {
         line.warn(
-            "A \(isRead ? "read" : "write") request was never answered; the central waits until its ATT timeout "
-                + "of 30 seconds. Call respondToRequest:withResult: exactly once for each request")
+            "A \(isRead ? "read" : "write") request \(what). Call respondToRequest:withResult: exactly once for each "
+                + "request")
     }
 }

@@ -40,6 +40,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
         line.open { [weak self] event in self?.handle(event) }
     }
 
+    deinit { warnOfEnd() }
+
     /// Who is told. Held weakly.
     open weak var delegate: (any CBPeripheralManagerDelegate)? {
         get { line.lock.withLock { currentDelegate } }
@@ -67,6 +69,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     ///   or left out, and the log says what.
     open func startAdvertising(_ advertisementData: [String: Any]?) {
         guard line.isPoweredOn(for: self) else { return }
+        line.checkListener(delegate, of: self, "starts advertising")
         beginAdvertising(advertisementData ?? [:])
     }
 
@@ -95,6 +98,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     /// `CBError.invalidParameters` if it contradicts itself; the log says how.
     open func add(_ service: CBMutableService) {
         guard line.isPoweredOn(for: self) else { return }
+        line.checkListener(delegate, of: self, "adds a service")
         publish(service)
     }
 

@@ -43,6 +43,16 @@ extension CBPeripheralManager {
         delegate?.peripheralManagerDidUpdateState(self)
     }
 
+    /// A manager that goes takes its services with it, and no callback tells.
+    func warnOfEnd() {
+        line.warnIfNeverHeard(self)
+        let subscribed = characteristics.values.count { !$0.subscribers.isEmpty }
+        guard advertising != .off || subscribed > 0 else { return }
+        line.warn(
+            "\(self) is being deallocated while it \(advertising == .off ? "has subscribers" : "advertises"); its "
+                + "services go. Did you forget to keep a reference to the manager?")
+    }
+
     /// The one object that stands for `peer` in this manager. Called with the lock held.
     private func central(_ peer: PeerID, mtu: Int) -> CBCentral? {
         if let known = centrals[peer]?.object {
@@ -127,6 +137,7 @@ extension CBPeripheralManager {
         guard let found else { return reject(exchange, .invalidHandle) }
         guard let delegate else { return reject(exchange, .requestNotSupported) }
         delegate.peripheralManager(self, didReceiveRead: found)
+        exchange.remindLater()
     }
 
     private func writeRequested(_ request: ServerWriteRequest) {
@@ -147,6 +158,7 @@ extension CBPeripheralManager {
         guard let found else { return reject(exchange, .invalidHandle) }
         guard let delegate else { return reject(exchange, .requestNotSupported) }
         delegate.peripheralManager(self, didReceiveWrite: found)
+        exchange.remindLater()
     }
 
     private func reject(_ exchange: RequestExchange, _ code: CBATTError.Code) {
