@@ -157,8 +157,8 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Simulation", "Host", "HostInterface", "VirtualController", "HCI", "LinkLayer", "BluetoothTypes",
-                "ByteCodec", "EventLoop", "ProtocolTestKit",
+                "Simulation", "Host", "HostInterface", "VirtualController", "HCI", "LinkLayer", "BluetoothCrypto",
+                "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit",
             ]),
         .testTarget(
             name: "BackendsTests",

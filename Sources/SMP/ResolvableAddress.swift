@@ -9,22 +9,17 @@ package struct ResolvableAddress: Equatable, Sendable {
 
     /// - Returns: `nil` if the address is of another kind.
     package init?(_ address: DeviceAddress) {
-        guard address.kind == .random, address.value >> 46 == 0b01 else { return nil }
+        guard address.kind == .random, PrivateAddress.isResolvable(address.value) else { return nil }
         self.address = address
     }
 
     /// An address for the owner of `key`. `random` gives 22 bits of it, of which not all are equal.
     package init(key: SecretKey, random: UInt32) {
-        var bits = random & 0x3F_FFFF
-        if bits == 0 || bits == 0x3F_FFFF { bits ^= 1 }
-        let prand = 0x40_0000 | bits
-        address = DeviceAddress(UInt64(prand) << 24 | UInt64(Toolbox.ah(key, prand)), kind: .random)
+        address = DeviceAddress(PrivateAddress.make(key, random: random), kind: .random)
     }
 
     /// Whether the owner of `key` made it. A key of zeros is nobody's.
-    package func isOf(_ key: SecretKey) -> Bool {
-        key.value != 0 && UInt64(Toolbox.ah(key, UInt32(address.value >> 24))) == address.value & 0xFF_FFFF
-    }
+    package func isOf(_ key: SecretKey) -> Bool { PrivateAddress.isMade(address.value, by: key) }
 
     /// The identity among `identities` whose address it is; the first, should two fit.
     package func identity(in identities: some Sequence<Identity>) -> DeviceAddress? {

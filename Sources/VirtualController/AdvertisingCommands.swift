@@ -60,17 +60,14 @@ extension VirtualController {
         guard (1...0b111).contains(command.channelMap) else { throw .invalidParameters }
     }
 
-    /// The address that a command means by its own address type.
+    /// The address that a command means by its own address type, where no private one takes its place.
     func ownAddress(_ type: OwnAddressType) throws(HCIErrorCode) -> DeviceAddress {
         switch type {
-        case .publicDevice:
+        case .publicDevice, .resolvableOrPublic:
             return configuration.address
-        case .randomDevice:
+        case .randomDevice, .resolvableOrRandom:
             guard let address = settings.randomAddress else { throw .invalidParameters }
             return address
-        case .resolvableOrPublic, .resolvableOrRandom:
-            // There is no resolving list here.
-            throw .unsupportedFeature
         default:
             throw .invalidParameters
         }
@@ -81,6 +78,13 @@ extension VirtualController {
         let command = settings.advertising
         var parameters = Advertiser.Parameters()
         parameters.address = try ownAddress(command.ownAddressType)
+        parameters.resolvingList = settings.resolvingList
+        if command.ownAddressType.isPrivate {
+            parameters.usesPrivateAddress = true
+            renewAddressesIfDue(at: now)
+            parameters.resolvingList = settings.resolvingList
+            parameters.address = privateAdvertisingAddresses(parameters.address).own
+        }
         parameters.interval = AirTiming.halfSlot * Int(command.intervalMax)
         parameters.channels = (37...39).filter { command.channelMap >> ($0 - 37) & 1 == 1 }
         parameters.data = settings.advertisingData
@@ -92,6 +96,9 @@ extension VirtualController {
         case .directedHighDuty, .directedLowDuty:
             parameters.kind = .directed
             parameters.peer = command.peer
+            parameters.target =
+                parameters.usesPrivateAddress
+                ? privateAdvertisingAddresses(parameters.address).target : command.peer
             parameters.isHighDuty = command.type == .directedHighDuty
         }
         if command.filterPolicy & 0b01 != 0 { parameters.scannersAllowed = settings.acceptList }

@@ -122,6 +122,7 @@ extension VirtualController {
         var earliest: Instant?
         var holdingLink: Link?
         if case .link(let link) = holder { holdingLink = link }
+        if showsPrivateAddress { earliest = addressRenewal }
         for link in links {
             earliest = Self.earlier(earliest, link.connection.deadline)
             if link !== holdingLink { earliest = Self.earlier(earliest, link.connection.nextStart) }

@@ -22,7 +22,10 @@ extension VirtualController {
         .leLongTermKeyRequestReply, .leLongTermKeyRequestNegativeReply, .leReadSupportedStates,
         .leRemoteConnectionParameterRequestReply, .leRemoteConnectionParameterRequestNegativeReply,
         .leSetDataLength, .leReadSuggestedDefaultDataLength, .leWriteSuggestedDefaultDataLength,
-        .leReadMaximumDataLength, .leReadPHY, .leSetDefaultPHY, .leSetPHY,
+        .leAddDeviceToResolvingList, .leRemoveDeviceFromResolvingList, .leClearResolvingList, .leReadResolvingListSize,
+        .leReadPeerResolvableAddress, .leReadLocalResolvableAddress, .leSetAddressResolutionEnable,
+        .leSetResolvablePrivateAddressTimeout, .leSetPrivacyMode, .leReadMaximumDataLength, .leReadPHY,
+        .leSetDefaultPHY, .leSetPHY,
     ]
 
     func take(_ packet: [UInt8], at now: Instant) {
@@ -94,6 +97,7 @@ extension VirtualController {
             if takeLinkCommand(opcode, parameters, at: now) { return }
             if takeLengthCommand(opcode, parameters, at: now) { return }
             if takeEncryptionCommand(opcode, parameters, at: now) { return }
+            if takePrivacyCommand(opcode, parameters, at: now) { return }
             surroundings.controllerSent(
                 CommandStatus(status: .unknownCommand, opcode: opcode).packet)
         }

@@ -1,4 +1,5 @@
 package import BluetoothTypes
+import EventLoop
 import HCI
 import LinkLayer
 
@@ -16,6 +17,8 @@ package struct ControllerConfiguration: Sendable {
     package var maxLinks = 8
     /// How many devices its filter accept list holds.
     package var acceptListSize = 16
+    /// How many devices its resolving list holds.
+    package var resolvingListSize = 16
     /// In dBm.
     package var transmitPower: Int8 = 0
     /// Of the sleep clock, as a class from 0 (500 ppm) to 7 (20 ppm): Core 6.0, Vol 6, Part B, 2.3.3.1.
@@ -29,7 +32,7 @@ package struct ControllerConfiguration: Sendable {
     static let features: LEFeatures = [
         .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange,
         .ping,
-        .dataPacketLengthExtension, .channelSelectionAlgorithm2,
+        .dataPacketLengthExtension, .privacy, .extendedScannerFilterPolicies, .channelSelectionAlgorithm2,
     ]
 
     var clockAccuracy: Int { [500, 250, 150, 100, 75, 50, 30, 20][Int(clockAccuracyClass & 7)] }
@@ -53,6 +56,11 @@ struct HostSettings {
     var scanResponseData: [UInt8] = []
     var scanning = LESetScanParameters()
     var acceptList: [DeviceAddress] = []
+    var resolvingList = ResolvingList()
+    /// How long a private address is shown.
+    var privateAddressTimeout = Duration.seconds(900)
+    /// When the private addresses were made.
+    var lastRenewal = Instant()
     var channels = ChannelMap()
     var suggestedTxOctets: UInt16 = 27
     var suggestedTxTime: UInt16 = 328

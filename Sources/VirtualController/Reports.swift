@@ -33,8 +33,14 @@ extension VirtualController {
 
     func dealWithScanner(_ reports: inout [Scanner.Report]) {
         for report in reports {
+            settings.resolvingList.noteHeard(report.advertiser)
+            if let target = report.unresolvedTarget {
+                emitDirectedReport(report, to: target)
+                continue
+            }
             let content = AdvertisingReport(
-                eventType: .init(report.kind), address: report.advertiser, data: report.data, rssi: report.rssi)
+                eventType: .init(report.kind), address: report.advertiser.address,
+                isIdentity: report.advertiser.privateAddress != nil, data: report.data, rssi: report.rssi)
             emit(LEAdvertisingReport(reports: [content]))
         }
         reports.removeAll(keepingCapacity: true)
@@ -47,14 +53,15 @@ extension VirtualController {
             advertiser = nil
             switch report {
             case .expired:
-                var event = LEConnectionComplete()
+                var event = LEEnhancedConnectionComplete()
                 event.status = .advertisingTimeout
                 event.role = .peripheral
                 emitConnectionComplete(event)
-            case .connected(let offer, let initiator, let selectsAlgorithm2, let end):
+            case .connected(let offer, let initiator, let local, let selectsAlgorithm2, let end):
                 let setup = ConnectionSetup(
-                    role: .peripheral, peer: initiator, offer: offer, usesAlgorithm2: selectsAlgorithm2, end: end)
-                addLink(setup, at: now)
+                    role: .peripheral, peer: initiator.address, offer: offer, usesAlgorithm2: selectsAlgorithm2,
+                    end: end)
+                addLink(setup, with: initiator, as: local, at: now)
             }
         }
     }
@@ -65,15 +72,27 @@ extension VirtualController {
         for report in all {
             initiator = nil
             let setup = ConnectionSetup(
-                role: .central, peer: report.peer, offer: report.offer, usesAlgorithm2: report.usesAlgorithm2,
+                role: .central, peer: report.peer.address, offer: report.offer, usesAlgorithm2: report.usesAlgorithm2,
                 end: report.end)
-            addLink(setup, at: now)
+            addLink(setup, with: report.peer, as: report.local, at: now)
         }
+    }
+
+    private func emitDirectedReport(_ report: Scanner.Report, to target: DeviceAddress) {
+        var entry = LEDirectedAdvertisingReport.Entry()
+        entry.address = report.advertiser.address
+        entry.isIdentity = report.advertiser.privateAddress != nil
+        entry.target = target
+        entry.rssi = report.rssi
+        emit(LEDirectedAdvertisingReport(reports: [entry]))
     }
 
     // MARK: Links
 
-    private func addLink(_ setup: ConnectionSetup, at now: Instant) {
+    private func addLink(
+        _ setup: ConnectionSetup, with peer: ResolvingList.Party, as local: DeviceAddress, at now: Instant
+    ) {
+        settings.resolvingList.noteHeard(peer)
         // The handles are 0x0040 and up, the lowest free one first.
         var index = 0
         while index < links.count, links[index].handle == 0x0040 + UInt16(index) { index += 1 }
@@ -84,7 +103,7 @@ extension VirtualController {
             handle: 0x0040 + UInt16(index), connection: connection,
             clockAccuracyClass: setup.role == .peripheral ? setup.offer.sleepClockAccuracy : 0)
         links.insert(link, at: index)
-        announce(link)
+        announce(link, peer, local)
         if isUnmasked(.channelSelectionAlgorithm) {
             var event = LEChannelSelectionAlgorithm()
             event.handle = link.handle
@@ -97,8 +116,11 @@ extension VirtualController {
         noteOccupiedTimes()
     }
 
-    private func announce(_ link: Link) {
-        var event = LEConnectionComplete()
+    private func announce(_ link: Link, _ peer: ResolvingList.Party, _ local: DeviceAddress) {
+        var event = LEEnhancedConnectionComplete()
+        event.peerIsIdentity = peer.privateAddress != nil
+        if let address = peer.privateAddress { event.peerResolvablePrivateAddress = address }
+        if ResolvingList.isResolvable(local) { event.localResolvablePrivateAddress = local }
         event.handle = link.handle
         event.role = link.connection.role == .central ? .central : .peripheral
         event.peer = link.connection.peer
@@ -110,18 +132,8 @@ extension VirtualController {
     }
 
     /// In the form that the host has asked for. 7.7.65.1, 7.7.65.10.
-    func emitConnectionComplete(_ event: LEConnectionComplete) {
-        guard isUnmasked(.enhancedConnectionComplete) else { return emit(event) }
-        var enhanced = LEEnhancedConnectionComplete()
-        enhanced.status = event.status
-        enhanced.handle = event.handle
-        enhanced.role = event.role
-        enhanced.peer = event.peer
-        enhanced.interval = event.interval
-        enhanced.latency = event.latency
-        enhanced.supervisionTimeout = event.supervisionTimeout
-        enhanced.clockAccuracy = event.clockAccuracy
-        emit(enhanced)
+    func emitConnectionComplete(_ event: LEEnhancedConnectionComplete) {
+        if isUnmasked(.enhancedConnectionComplete) { emit(event) } else { emit(event.connection) }
     }
 
     /// Tells the initiator where a new link would be in the way of the others.

@@ -68,6 +68,10 @@ extension VirtualController {
         parameters.interval = AirTiming.halfSlot * Int(settings.scanning.interval)
         parameters.window = AirTiming.halfSlot * Int(settings.scanning.window)
         parameters.address = try ownAddress(settings.scanning.ownAddressType)
+        parameters.usesPrivateAddress = settings.scanning.ownAddressType.isPrivate
+        if parameters.usesPrivateAddress { renewAddressesIfDue(at: now) }
+        parameters.resolvingList = settings.resolvingList
+        parameters.reportsUnresolvedTargets = settings.scanning.filterPolicy & 0b10 != 0
         parameters.filtersDuplicates = filtersDuplicates
         if settings.scanning.filterPolicy & 0b01 != 0 { parameters.advertisersAllowed = settings.acceptList }
         scanner = Scanner(parameters, generator: generator.split(), at: now)
@@ -93,6 +97,9 @@ extension VirtualController {
         parameters.interval = AirTiming.halfSlot * Int(command.scanInterval)
         parameters.window = AirTiming.halfSlot * Int(command.scanWindow)
         parameters.address = try ownAddress(command.ownAddressType)
+        parameters.usesPrivateAddress = command.ownAddressType.isPrivate
+        if parameters.usesPrivateAddress { renewAddressesIfDue(at: now) }
+        parameters.resolvingList = settings.resolvingList
         parameters.channels = UsedChannels(bits: settings.channels.rawValue)
         parameters.sleepClockAccuracy = configuration.clockAccuracyClass
         if command.usesFilterAcceptList {
@@ -128,7 +135,7 @@ extension VirtualController {
             holder = .nobody
         }
         initiator = nil
-        var event = LEConnectionComplete()
+        var event = LEEnhancedConnectionComplete()
         event.status = .unknownConnection
         emitConnectionComplete(event)
     }

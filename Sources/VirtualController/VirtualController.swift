@@ -99,6 +99,7 @@ package final class VirtualController {
             break
         }
         superviseLinks(at: now)
+        if showsPrivateAddress { renewAddressesIfDue(at: now) }
         settle(at: now)
     }
 

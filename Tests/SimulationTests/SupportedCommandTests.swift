@@ -85,15 +85,26 @@ struct SupportedCommandTests {
         [33, 6]: Trial("22 20 06 40 00 FB 00 48 08", ending: "3E 07"),  // LE Set Data Length
         [33, 7]: Trial("23 20 00"),  // LE Read Suggested Default Data Length
         [34, 0]: Trial("24 20 04 FB 00 48 08"),  // LE Write Suggested Default Data Length
+        [34, 3]: Trial(addToResolvingList),  // LE Add Device To Resolving List
+        [34, 4]: Trial("28 20 07 00 01 02 03 04 05 06", after: addToResolvingList),  // LE Remove Device From it
+        [34, 5]: Trial("29 20 00"),  // LE Clear Resolving List
+        [34, 6]: Trial("2A 20 00"),  // LE Read Resolving List Size
+        [34, 7]: Trial("2B 20 07 00 01 02 03 04 05 06", after: addToResolvingList),  // LE Read Peer RPA
+        [35, 0]: Trial("2C 20 07 00 01 02 03 04 05 06", after: addToResolvingList),  // LE Read Local RPA
+        [35, 1]: Trial("2D 20 01 01"),  // LE Set Address Resolution Enable
+        [35, 2]: Trial("2E 20 02 84 03"),  // LE Set Resolvable Private Address Timeout
         [35, 3]: Trial("2F 20 00"),  // LE Read Maximum Data Length
         [35, 4]: Trial("30 20 02 40 00"),  // LE Read PHY
         [35, 5]: Trial("31 20 03 03 00 00"),  // LE Set Default PHY
         [35, 6]: Trial("32 20 07 40 00 00 01 01 00 00", ending: "3E 0C"),  // LE Set PHY
+        [39, 2]: Trial("4E 20 08 00 01 02 03 04 05 06 01", after: addToResolvingList),  // LE Set Privacy Mode
     ]
 
     /// To the third device, 03:00:00:00:00:B0 as it travels.
     private static let createConnection =
         "0D 20 19 10 00 10 00 00 00 03 00 00 00 00 B0 00 18 00 18 00 00 00 64 00 00 00 00 00"
+    private static let addToResolvingList =
+        "27 20 27 00 01 02 03 04 05 06" + String(repeating: " 2A", count: 32)
     private static let enableEncryption =
         "19 20 1C 40 00 00 00 00 00 00 00 00 00 00 00" + String(repeating: " 2A", count: 16)
     private static let connectionUpdate = "13 20 0E 40 00 18 00 18 00 00 00 64 00 00 00 00 00"

@@ -12,6 +12,9 @@ package struct OwnAddressType: RawRepresentable, Hashable, Sendable {
     package static let randomDevice = OwnAddressType(rawValue: 0x01)
     package static let resolvableOrPublic = OwnAddressType(rawValue: 0x02)
     package static let resolvableOrRandom = OwnAddressType(rawValue: 0x03)
+
+    /// Whether the controller makes a private address, where it has the key.
+    package var isPrivate: Bool { self == .resolvableOrPublic || self == .resolvableOrRandom }
 }
 
 /// LE Set Advertising Parameters. 7.8.5.
@@ -29,6 +32,8 @@ package struct LESetAdvertisingParameters: HCICommand {
         case nonconnectable = 0x03
         /// ADV_DIRECT_IND, low duty cycle.
         case directedLowDuty = 0x04
+
+        package var isDirected: Bool { self == .directedHighDuty || self == .directedLowDuty }
     }
 
     /// In units of 0.625 ms, 0x0020...0x4000.

@@ -26,6 +26,8 @@ package struct AdvertisingReport: Packet {
 
     package var eventType = EventType.connectable
     package var address = DeviceAddress(0)
+    /// Whether the controller found `address` behind a private one.
+    package var isIdentity = false
     /// A slice of the packet that it came in.
     package var data: ArraySlice<UInt8> = []
     /// dBm, -127...20; 127 means not available.
@@ -33,16 +35,19 @@ package struct AdvertisingReport: Packet {
 
     package init() {}
 
-    package init(eventType: EventType, address: DeviceAddress, data: ArraySlice<UInt8>, rssi: Int8) {
+    package init(
+        eventType: EventType, address: DeviceAddress, isIdentity: Bool = false, data: ArraySlice<UInt8>, rssi: Int8
+    ) {
         self.eventType = eventType
         self.address = address
+        self.isIdentity = isIdentity
         self.data = data
         self.rssi = rssi
     }
 
     package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
         try coder.choice("Event_Type", &eventType)
-        try coder.typedAddress("Address_Type", "Address", &address)
+        try coder.typedAddress("Address_Type", "Address", &address, isIdentity: &isIdentity)
         var count = UInt8(truncatingIfNeeded: data.count)
         try coder.integer("Data_Length", &count)
         try coder.octets("Data", &data, count: Int(count))
@@ -62,6 +67,41 @@ package struct LEAdvertisingReport: LEEvent {
     package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
         let blank = AdvertisingReport()
         try coder.countedList("Num_Reports", &reports, blank: blank) { coder, report throws(PacketError) in
+            try report.fields(&coder)
+        }
+    }
+}
+
+/// LE Directed Advertising Report: directed advertising to a private address that the controller cannot resolve, for a
+/// scanner that has asked for it. 7.7.65.11.
+package struct LEDirectedAdvertisingReport: LEEvent {
+    package static let subevent = LESubeventCode.directedAdvertisingReport
+
+    package struct Entry: Packet {
+        package var eventType = AdvertisingReport.EventType.directed
+        package var address = DeviceAddress(0)
+        package var isIdentity = false
+        package var target = DeviceAddress(0, kind: .random)
+        /// dBm, -127...20; 127 means not available.
+        package var rssi: Int8 = 127
+
+        package init() {}
+
+        package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+            try coder.choice("Event_Type", &eventType)
+            try coder.typedAddress("Address_Type", "Address", &address, isIdentity: &isIdentity)
+            try coder.typedAddress("Direct_Address_Type", "Direct_Address", &target)
+            try coder.integer("RSSI", &rssi)
+        }
+    }
+
+    package var reports: [Entry] = []
+
+    package init() {}
+    package init(reports: [Entry]) { self.reports = reports }
+
+    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+        try coder.countedList("Num_Reports", &reports, blank: Entry()) { coder, report throws(PacketError) in
             try report.fields(&coder)
         }
     }

@@ -25,6 +25,8 @@ package struct LEConnectionComplete: LEEvent {
     package var handle: UInt16 = 0
     package var role = LinkRole.central
     package var peer = DeviceAddress(0)
+    /// Whether the controller found `peer` behind a private address; the first version of the event does not tell.
+    package var peerIsIdentity = false
     /// In units of 1.25 ms.
     package var interval: UInt16 = 0
     package var latency: UInt16 = 0
@@ -54,7 +56,11 @@ package struct LEEnhancedConnectionComplete: LEEvent {
     package var handle: UInt16 = 0
     package var role = LinkRole.central
     package var peer = DeviceAddress(0)
+    /// Whether the controller found `peer` behind a private address.
+    package var peerIsIdentity = false
+    /// Zero unless this device has shown a private address.
     package var localResolvablePrivateAddress = DeviceAddress(0, kind: .random)
+    /// Zero unless the peer has shown a private address.
     package var peerResolvablePrivateAddress = DeviceAddress(0, kind: .random)
     /// In units of 1.25 ms.
     package var interval: UInt16 = 0
@@ -69,7 +75,7 @@ package struct LEEnhancedConnectionComplete: LEEvent {
         try coder.choice("Status", &status)
         try coder.newHandle(&handle, status: status)
         try coder.choice("Role", &role)
-        try coder.typedAddress("Peer_Address_Type", "Peer_Address", &peer)
+        try coder.typedAddress("Peer_Address_Type", "Peer_Address", &peer, isIdentity: &peerIsIdentity)
         try coder.address("Local_Resolvable_Private_Address", &localResolvablePrivateAddress)
         try coder.address("Peer_Resolvable_Private_Address", &peerResolvablePrivateAddress)
         try coder.integer("Connection_Interval", &interval)
@@ -85,6 +91,7 @@ package struct LEEnhancedConnectionComplete: LEEvent {
         connection.handle = handle
         connection.role = role
         connection.peer = peer
+        connection.peerIsIdentity = peerIsIdentity
         connection.interval = interval
         connection.latency = latency
         connection.supervisionTimeout = supervisionTimeout

@@ -58,6 +58,7 @@ package struct LESubeventCode: RawRepresentable, Hashable, Sendable {
     package static let remoteConnectionParameterRequest = LESubeventCode(rawValue: 0x06)
     package static let dataLengthChange = LESubeventCode(rawValue: 0x07)
     package static let enhancedConnectionComplete = LESubeventCode(rawValue: 0x0A)
+    package static let directedAdvertisingReport = LESubeventCode(rawValue: 0x0B)
     package static let phyUpdateComplete = LESubeventCode(rawValue: 0x0C)
     package static let channelSelectionAlgorithm = LESubeventCode(rawValue: 0x14)
 

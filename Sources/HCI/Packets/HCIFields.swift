@@ -13,12 +13,21 @@ extension FieldCoder {
     package mutating func typedAddress(
         _ kindName: StaticString, _ name: StaticString, _ value: inout DeviceAddress
     ) throws(PacketError) {
-        var kind = value.kind.rawValue
+        var isIdentity = false
+        try typedAddress(kindName, name, &value, isIdentity: &isIdentity)
+    }
+
+    /// The same, where it matters whether the controller has found an identity behind a private address.
+    mutating func typedAddress(
+        _ kindName: StaticString, _ name: StaticString, _ value: inout DeviceAddress, isIdentity: inout Bool
+    ) throws(PacketError) {
+        var kind = value.kind.rawValue | (isIdentity ? 0x02 : 0)
         try integer(kindName, &kind)
         guard kind <= 0x03, let known = DeviceAddress.Kind(rawValue: kind & 0x01) else {
             throw PacketError(.valueNotAllowed(Int(kind)), field: kindName)
         }
         value.kind = known
+        isIdentity = kind & 0x02 != 0
         try address(name, &value)
     }
 

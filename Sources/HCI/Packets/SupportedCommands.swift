@@ -43,7 +43,12 @@ package struct SupportedCommands: Equatable, Sendable {
         .leRemoteConnectionParameterRequestReply: (33, 4), .leRemoteConnectionParameterRequestNegativeReply: (33, 5),
         .leSetDataLength: (33, 6), .leReadSuggestedDefaultDataLength: (33, 7),
         .leWriteSuggestedDefaultDataLength: (34, 0),
+        .leAddDeviceToResolvingList: (34, 3), .leRemoveDeviceFromResolvingList: (34, 4), .leClearResolvingList: (34, 5),
+        .leReadResolvingListSize: (34, 6), .leReadPeerResolvableAddress: (34, 7),
+        .leReadLocalResolvableAddress: (35, 0), .leSetAddressResolutionEnable: (35, 1),
+        .leSetResolvablePrivateAddressTimeout: (35, 2),
         .leReadMaximumDataLength: (35, 3), .leReadPHY: (35, 4), .leSetDefaultPHY: (35, 5), .leSetPHY: (35, 6),
+        .leSetPrivacyMode: (39, 2),
         .leReadBufferSizeV2: (41, 5),
     ]
 }

@@ -24,9 +24,15 @@ package struct Advertiser: Sendable {
         package var isHighDuty = false
         /// Of 37...39, in this order.
         package var channels: [UInt8] = [37, 38, 39]
+        /// The address that it shows.
         package var address = DeviceAddress(0)
-        /// Whom directed advertising is for.
+        /// Whether that is, or may become, a private one.
+        package var usesPrivateAddress = false
+        package var resolvingList = ResolvingList()
+        /// Whom directed advertising is for: the identity address, if there is one.
         package var peer: DeviceAddress?
+        /// How the advertising calls the peer.
+        package var target: DeviceAddress?
         package var data: [UInt8] = []
         package var scanResponse: [UInt8] = []
         /// Whose scan requests are heard; `nil` for everybody's.
@@ -39,14 +45,16 @@ package struct Advertiser: Sendable {
 
     package enum Report: Sendable {
         /// An initiator made an offer; advertising is over. The PDU ended at `end`.
-        case connected(ConnectIndication, initiator: DeviceAddress, selectsAlgorithm2: Bool, end: Instant)
+        case connected(
+            ConnectIndication, initiator: ResolvingList.Party, local: DeviceAddress, selectsAlgorithm2: Bool,
+            end: Instant)
         /// High duty cycle advertising found nobody; it is over.
         case expired
     }
 
     private enum State { case idle, advertising, listening, responding, over }
 
-    private let parameters: Parameters
+    private var parameters: Parameters
     private var frameHeader: UInt16 = 0
     private var framePayload: ArraySlice<UInt8> = []
     private var responseHeader: UInt16 = 0
@@ -66,25 +74,40 @@ package struct Advertiser: Sendable {
         setScanResponse(parameters.scanResponse)
     }
 
+    package var usesPrivateAddress: Bool { parameters.usesPrivateAddress }
+
+    /// The addresses that are on the air from now on, and the list that they are from.
+    package mutating func setAddresses(
+        own: DeviceAddress, target: DeviceAddress?, resolvingList: ResolvingList
+    ) {
+        parameters.address = own
+        parameters.target = target
+        parameters.resolvingList = resolvingList
+        setData(parameters.data)
+        setScanResponse(parameters.scanResponse)
+    }
+
     /// What it says from now on, at most 31 octets.
     package mutating func setData(_ data: [UInt8]) {
+        parameters.data = data
         let sender = parameters.address
         let octets =
-            if let peer = parameters.peer {
-                AddressPair(sender: sender, target: peer).octets
+            if let target = parameters.target {
+                AddressPair(sender: sender, target: target).octets
             } else {
                 Advertisement(advertiser: sender, data: data[...]).octets
             }
         framePayload = octets[...]
         frameHeader =
             AdvertisingHeader(
-                parameters.kind, selectsAlgorithm2: isConnectable, sender: sender.kind, target: parameters.peer?.kind,
+                parameters.kind, selectsAlgorithm2: isConnectable, sender: sender.kind, target: parameters.target?.kind,
                 payloadCount: octets.count
             ).rawValue
     }
 
     /// What it answers to scan requests from now on, at most 31 octets.
     package mutating func setScanResponse(_ data: [UInt8]) {
+        parameters.scanResponse = data
         let octets = Advertisement(advertiser: parameters.address, data: data[...]).octets
         responsePayload = octets[...]
         responseHeader =
@@ -169,7 +192,7 @@ package struct Advertiser: Sendable {
         case .scanRequest where isScannable:
             guard let request = try? AddressPair(octets: reception.frame.payload),
                 request.target.value == parameters.address.value, header.targetKind == parameters.address.kind,
-                isAllowed(request.sender, header.senderKind, by: parameters.scannersAllowed)
+                allowed(request.sender, header.senderKind, by: parameters.scannersAllowed) != nil
             else { return nextChannel(at: now) }
             state = .responding
             return .transmit(
@@ -177,13 +200,13 @@ package struct Advertiser: Sendable {
         case .connect where isConnectable:
             guard let offer = try? ConnectIndication(octets: reception.frame.payload), offer.isAcceptable,
                 offer.advertiser.value == parameters.address.value, header.targetKind == parameters.address.kind,
-                isAllowed(offer.initiator, header.senderKind, by: parameters.initiatorsAllowed)
+                let initiator = allowed(offer.initiator, header.senderKind, by: parameters.initiatorsAllowed)
             else { return nextChannel(at: now) }
             state = .over
-            let initiator = DeviceAddress(offer.initiator.value, kind: header.senderKind)
             reports.append(
                 .connected(
-                    offer, initiator: initiator, selectsAlgorithm2: header.selectsAlgorithm2, end: now))
+                    offer, initiator: initiator, local: parameters.address, selectsAlgorithm2: header.selectsAlgorithm2,
+                    end: now))
             return .release
         default:
             // Another advertiser, or a peer that speaks to another: not for us.
@@ -194,11 +217,14 @@ package struct Advertiser: Sendable {
     private var isScannable: Bool { parameters.kind == .connectable || parameters.kind == .scannable }
     private var isConnectable: Bool { parameters.kind == .connectable || parameters.kind == .directed }
 
-    private func isAllowed(
+    /// Who it is; `nil` for somebody who may not ask.
+    private mutating func allowed(
         _ address: DeviceAddress, _ kind: DeviceAddress.Kind, by list: [DeviceAddress]?
-    ) -> Bool {
-        let sender = DeviceAddress(address.value, kind: kind)
-        if let peer = parameters.peer { return sender == peer }
-        return list?.contains(sender) ?? true
+    ) -> ResolvingList.Party? {
+        guard let sender = parameters.resolvingList.recognize(DeviceAddress(address.value, kind: kind)) else {
+            return nil
+        }
+        let isAllowed = parameters.peer.map { $0 == sender.address } ?? list?.contains(sender.address) ?? true
+        return isAllowed ? sender : nil
     }
 }

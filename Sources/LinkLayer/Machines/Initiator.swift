@@ -13,7 +13,10 @@ package struct Initiator: Sendable {
         package var interval = Duration.milliseconds(10)
         package var window = Duration.milliseconds(10)
         package var address = DeviceAddress(0)
-        /// Whom to connect to.
+        /// Whether it shows a private address to whoever is in the resolving list.
+        package var usesPrivateAddress = false
+        package var resolvingList = ResolvingList()
+        /// Whom to connect to: identity addresses, of those that have one.
         package var peers: [DeviceAddress] = []
         package var timing = ConnectionTiming()
         package var channels = UsedChannels.all
@@ -24,7 +27,9 @@ package struct Initiator: Sendable {
 
     package struct Report: Sendable {
         package var offer: ConnectIndication
-        package var peer: DeviceAddress
+        package var peer: ResolvingList.Party
+        /// The address that this device has shown.
+        package var local: DeviceAddress
         package var usesAlgorithm2: Bool
         /// When the offer ended on the air.
         package var end: Instant
@@ -43,9 +48,11 @@ package struct Initiator: Sendable {
 
     private enum State {
         case idle, listening, over
-        case offering(ConnectIndication, to: DeviceAddress, usesAlgorithm2: Bool)
+        case offering(Report)
     }
 
+    package let usesPrivateAddress: Bool
+    package var resolvingList: ResolvingList
     private let parameters: Parameters
     private var generator: SeededGenerator
     private var state = State.idle
@@ -56,6 +63,8 @@ package struct Initiator: Sendable {
     package init(_ parameters: Parameters, generator: SeededGenerator, at now: Instant) {
         self.parameters = parameters
         self.generator = generator
+        usesPrivateAddress = parameters.usesPrivateAddress
+        resolvingList = parameters.resolvingList
         window = ScanWindow(interval: parameters.interval, window: parameters.window, at: now)
     }
 
@@ -74,9 +83,10 @@ package struct Initiator: Sendable {
             return resume(at: now)
         case (.listening, .heard(let reception)):
             return hear(reception, at: now)
-        case (.offering(let offer, let peer, let usesAlgorithm2), .sent):
+        case (.offering(var report), .sent):
             state = .over
-            reports.append(Report(offer: offer, peer: peer, usesAlgorithm2: usesAlgorithm2, end: now))
+            report.end = now
+            reports.append(report)
             return .release
         case (.listening, .silence):
             window.advance(to: now)
@@ -106,15 +116,18 @@ package struct Initiator: Sendable {
     private mutating func hear(_ reception: Reception, at now: Instant) -> RadioOrder {
         let header = AdvertisingHeader(rawValue: reception.frame.header)
         guard reception.isIntact, let peer = connectable(header, reception.frame.payload),
-            parameters.peers.contains(peer)
+            parameters.peers.contains(peer.address)
         else { return resume(at: now) }
         let start = now.advanced(by: AirTiming.interFrameSpace)
-        let offer = makeOffer(to: peer, at: start)
+        var own = parameters.address
+        if usesPrivateAddress { own = resolvingList.localAddress(for: peer.entry, own: own) }
+        let offer = makeOffer(from: own, to: peer.addressOnAir, at: start)
         let payload = offer.octets
         let answer = AdvertisingHeader(
-            .connect, selectsAlgorithm2: true, sender: parameters.address.kind, target: peer.kind,
+            .connect, selectsAlgorithm2: true, sender: own.kind, target: peer.addressOnAir.kind,
             payloadCount: payload.count)
-        state = .offering(offer, to: peer, usesAlgorithm2: header.selectsAlgorithm2)
+        state = .offering(
+            Report(offer: offer, peer: peer, local: own, usesAlgorithm2: header.selectsAlgorithm2, end: start))
         return .transmit(
             RadioFrame(
                 channel: window.channel, accessAddress: advertisingAccessAddress, header: answer.rawValue,
@@ -123,21 +136,28 @@ package struct Initiator: Sendable {
     }
 
     /// The advertiser, if it takes connections from this device.
-    private func connectable(_ header: AdvertisingHeader, _ payload: ArraySlice<UInt8>) -> DeviceAddress? {
+    private mutating func connectable(
+        _ header: AdvertisingHeader, _ payload: ArraySlice<UInt8>
+    ) -> ResolvingList.Party? {
         if header.kind == .connectable, let content = try? Advertisement(octets: payload) {
-            return DeviceAddress(content.advertiser.value, kind: header.senderKind)
+            return resolvingList.recognize(DeviceAddress(content.advertiser.value, kind: header.senderKind))
         }
         if header.kind == .directed, let pair = try? AddressPair(octets: payload),
-            DeviceAddress(pair.target.value, kind: header.targetKind) == parameters.address
+            let peer = resolvingList.recognize(DeviceAddress(pair.sender.value, kind: header.senderKind)),
+            resolvingList.isLocal(
+                DeviceAddress(pair.target.value, kind: header.targetKind), calledBy: peer.entry,
+                own: parameters.address)
         {
-            return DeviceAddress(pair.sender.value, kind: header.senderKind)
+            return peer
         }
         return nil
     }
 
-    private mutating func makeOffer(to peer: DeviceAddress, at start: Instant) -> ConnectIndication {
+    private mutating func makeOffer(
+        from own: DeviceAddress, to peer: DeviceAddress, at start: Instant
+    ) -> ConnectIndication {
         var offer = ConnectIndication()
-        offer.initiator = parameters.address
+        offer.initiator = own
         offer.advertiser = peer
         offer.accessAddress = makeAccessAddress()
         offer.crcInit = UInt32.random(in: 0...0xFF_FFFF, using: &generator)

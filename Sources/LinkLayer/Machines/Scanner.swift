@@ -16,6 +16,11 @@ package struct Scanner: Sendable {
         package var interval = Duration.milliseconds(10)
         package var window = Duration.milliseconds(10)
         package var address = DeviceAddress(0)
+        /// Whether it shows a private address to whoever is in the resolving list.
+        package var usesPrivateAddress = false
+        package var resolvingList = ResolvingList()
+        /// Whether directed advertising to private addresses of unknown owners is reported too.
+        package var reportsUnresolvedTargets = false
         /// Whose advertising is reported; `nil` for everybody's.
         package var advertisersAllowed: [DeviceAddress]?
         package var filtersDuplicates = false
@@ -26,7 +31,9 @@ package struct Scanner: Sendable {
     /// One packet of an advertiser.
     package struct Report: Sendable {
         package var kind: AdvertisingHeader.Kind
-        package var advertiser: DeviceAddress
+        package var advertiser: ResolvingList.Party
+        /// Of directed advertising, if it is not known whom it is for.
+        package var unresolvedTarget: DeviceAddress?
         package var data: ArraySlice<UInt8>
         /// In dBm.
         package var rssi: Int8
@@ -39,6 +46,8 @@ package struct Scanner: Sendable {
         var advertiser: DeviceAddress
     }
 
+    package let usesPrivateAddress: Bool
+    package var resolvingList: ResolvingList
     private let parameters: Parameters
     private var generator: SeededGenerator
     private var state = State.idle
@@ -49,6 +58,8 @@ package struct Scanner: Sendable {
     package init(_ parameters: Parameters, generator: SeededGenerator, at now: Instant) {
         self.parameters = parameters
         self.generator = generator
+        usesPrivateAddress = parameters.usesPrivateAddress
+        resolvingList = parameters.resolvingList
         window = ScanWindow(interval: parameters.interval, window: parameters.window, at: now)
     }
 
@@ -102,12 +113,16 @@ package struct Scanner: Sendable {
         let kind = AdvertisingHeader(rawValue: reception.frame.header).kind
         let isScannable = kind == .connectable || kind == .scannable
         let isKnown =
-            parameters.filtersDuplicates && seen.contains(Sighting(kind: .scanResponse, advertiser: advertiser))
+            parameters.filtersDuplicates
+            && seen.contains(Sighting(kind: .scanResponse, advertiser: advertiser.address))
         guard parameters.isActive, isScannable, !isKnown, backoff.isOver() else { return resume(at: now) }
-        state = .requesting(advertiser)
-        let payload = AddressPair(sender: parameters.address, target: advertiser).octets
+        let target = advertiser.addressOnAir
+        state = .requesting(target)
+        var own = parameters.address
+        if usesPrivateAddress { own = resolvingList.localAddress(for: advertiser.entry, own: own) }
+        let payload = AddressPair(sender: own, target: target).octets
         let header = AdvertisingHeader(
-            .scanRequest, sender: parameters.address.kind, target: advertiser.kind, payloadCount: payload.count)
+            .scanRequest, sender: own.kind, target: target.kind, payloadCount: payload.count)
         return .transmit(
             RadioFrame(
                 channel: window.channel, accessAddress: advertisingAccessAddress, header: header.rawValue,
@@ -124,28 +139,40 @@ package struct Scanner: Sendable {
 
     /// Reports what the packet says, unless it is filtered; returns the advertiser if it may be listened to.
     @discardableResult
-    private mutating func report(_ reception: Reception, reports: inout [Report]) -> DeviceAddress? {
+    private mutating func report(_ reception: Reception, reports: inout [Report]) -> ResolvingList.Party? {
         let header = AdvertisingHeader(rawValue: reception.frame.header)
-        var advertiser: DeviceAddress
+        let address: DeviceAddress
+        var target: DeviceAddress?
         var data: ArraySlice<UInt8> = []
         switch header.kind {
         case .connectable, .scannable, .nonconnectable, .scanResponse:
             guard let content = try? Advertisement(octets: reception.frame.payload) else { return nil }
-            advertiser = content.advertiser
+            address = content.advertiser
             data = content.data
         case .directed:
-            guard let pair = try? AddressPair(octets: reception.frame.payload),
-                DeviceAddress(pair.target.value, kind: header.targetKind) == parameters.address
-            else { return nil }
-            advertiser = pair.sender
+            guard let pair = try? AddressPair(octets: reception.frame.payload) else { return nil }
+            address = pair.sender
+            target = DeviceAddress(pair.target.value, kind: header.targetKind)
         default:
             return nil
         }
-        advertiser.kind = header.senderKind
-        if let allowed = parameters.advertisersAllowed, !allowed.contains(advertiser) { return nil }
-        let sighting = Sighting(kind: header.kind, advertiser: advertiser)
+        guard let advertiser = resolvingList.recognize(DeviceAddress(address.value, kind: header.senderKind)) else {
+            return nil
+        }
+        if let allowed = parameters.advertisersAllowed, !allowed.contains(advertiser.address) { return nil }
+        if let direct = target {
+            if resolvingList.isLocal(direct, calledBy: advertiser.entry, own: parameters.address) {
+                target = nil
+            } else if !parameters.reportsUnresolvedTargets || !ResolvingList.isResolvable(direct) {
+                return nil
+            }
+        }
+        let sighting = Sighting(kind: header.kind, advertiser: advertiser.address)
         if !parameters.filtersDuplicates || seen.insert(sighting).inserted {
-            reports.append(Report(kind: header.kind, advertiser: advertiser, data: data, rssi: reception.rssi))
+            reports.append(
+                Report(
+                    kind: header.kind, advertiser: advertiser, unresolvedTarget: target, data: data,
+                    rssi: reception.rssi))
         }
         return advertiser
     }
