@@ -16,7 +16,7 @@ let package = Package(
         .target(name: "ByteCodec"),
         .target(name: "BluetoothTypes", dependencies: ["ByteCodec"]),
         .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .target(name: "BluetoothCrypto", dependencies: ["CLibCrypto"]),
+        .target(name: "BluetoothCrypto", dependencies: ["BluetoothTypes", "CLibCrypto"]),
         .target(name: "EventLoop"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "Storage", dependencies: ["CSQLite"]),
@@ -34,11 +34,12 @@ let package = Package(
             name: "VirtualController",
             dependencies: ["HCI", "LinkLayer", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop"]),
         // Layer 3: the boundary, and one adapter.
-        .target(name: "HostInterface", dependencies: ["BluetoothTypes"]),
+        .target(name: "HostInterface", dependencies: ["BluetoothCrypto", "BluetoothTypes"]),
         .target(
             name: "Host",
             dependencies: [
-                "HCI", "L2CAP", "ATT", "GATT", "GAP", "HostInterface", "BluetoothTypes", "ByteCodec", "EventLoop",
+                "HCI", "L2CAP", "ATT", "SMP", "GATT", "GAP", "HostInterface", "BluetoothCrypto", "BluetoothTypes",
+                "ByteCodec", "EventLoop",
             ]),
         // Layer 4: a world of hosts, and the ways to reach a host.
         .target(
@@ -48,6 +49,9 @@ let package = Package(
                 "EventLoop",
             ]),
         .target(name: "LocalSession", dependencies: ["Host", "HostInterface", "EventLoop"]),
+        .target(
+            name: "BondFiles",
+            dependencies: ["Host", "HostInterface", "Storage", "BluetoothCrypto", "BluetoothTypes"]),
         // Layer 5: picks a session for this process.
         .target(
             name: "Backends",
@@ -152,7 +156,8 @@ let package = Package(
         .testTarget(
             name: "HostTests",
             dependencies: [
-                "Host", "HostInterface", "Simulation", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit",
+                "Host", "HostInterface", "Simulation", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
+                "ProtocolTestKit",
             ]),
         .testTarget(
             name: "SimulationTests",

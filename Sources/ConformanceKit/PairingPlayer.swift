@@ -1,4 +1,5 @@
 import BluetoothCrypto
+import BluetoothTypes
 import EventLoop
 import SMP
 

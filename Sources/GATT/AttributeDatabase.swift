@@ -12,6 +12,8 @@ package struct GATTPermissions: OptionSet, Hashable, Sendable {
     package static let readEncryptionRequired = GATTPermissions(rawValue: 0x04)
     /// Writeable, but only on an encrypted link.
     package static let writeEncryptionRequired = GATTPermissions(rawValue: 0x08)
+    /// To be notified or indicated only on an encrypted link.
+    package static let notifyEncryptionRequired = GATTPermissions(rawValue: 0x10)
 }
 
 /// One attribute of a server.
@@ -115,6 +117,9 @@ package struct AttributeDatabase: Equatable, Sendable {
         attributes[index].content = .stored(value)
     }
 
+    /// The type of the attribute at `handle`; `nil` if there is none.
+    package func type(at handle: UInt16) -> BluetoothUUID? { index(of: handle).map { attributes[$0].type } }
+
     /// The value handle of the first characteristic of `type`.
     package func valueHandle(of type: BluetoothUUID) -> UInt16? {
         attributes.first { $0.type == type }?.handle
@@ -136,6 +141,8 @@ extension AttributeDatabase {
     enum Access {
         case read
         case write
+        /// The value is about to be sent, unasked, to a peer that has subscribed.
+        case notify
     }
 
     /// The attribute at `handle`, if the peer may do with it what it wants to on a link protected like this.
@@ -158,6 +165,7 @@ extension AttributeDatabase {
         switch access {
         case .read: (open, encrypted) = (.readable, .readEncryptionRequired)
         case .write: (open, encrypted) = (.writeable, .writeEncryptionRequired)
+        case .notify: (open, encrypted) = ([], .notifyEncryptionRequired)
         }
         if attribute.permissions.contains(encrypted) {
             switch security {

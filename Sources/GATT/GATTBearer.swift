@@ -29,6 +29,9 @@ package struct GATTBearer: Sendable {
         /// These attributes have been removed from the database. A request that waits for the owner of one is refused.
         case forget(ClosedRange<UInt16>)
 
+        /// What the peer, a bonded client, was subscribed to when it left. It is told as if it had subscribed anew.
+        case restoreSubscription(handle: UInt16, GATTSubscription)
+
         case securityChanged(GATTLinkSecurity)
         /// The link ended. All that is open ends with it.
         case linkLost
@@ -75,12 +78,16 @@ package struct GATTBearer: Sendable {
         case .respond(let id, let error, let value):
             return server.respond(to: id, error, value, &database, &state)
         case .notify(let id, let handle, let value):
+            if let refusal = refusal(toNotify: handle, database) { return [.finish(id: id, .failure(refusal))] }
             return sendUnanswered(HandleValueNotification(handle: handle, value: fitting(value)), id: id)
         case .indicate(let id, let handle, let value):
+            if let refusal = refusal(toNotify: handle, database) { return [.finish(id: id, .failure(refusal))] }
             let indication = HandleValueIndication(handle: handle, value: fitting(value))
             return server.indicate(id, indication.pdu, at: now)
         case .forget(let range):
             return server.forget(range, &database, &state)
+        case .restoreSubscription(let handle, let subscription):
+            return server.restore(subscription, to: handle, database, state.security)
         case .securityChanged(let security):
             state.security = security
             return []
@@ -114,6 +121,16 @@ package struct GATTBearer: Sendable {
         case .indication: return client.receiveIndication(pdu)
         case .confirmation: return server.receiveConfirmation(pdu, at: now)
         case nil: return opcode.isCommand ? [] : server.receiveRequest(pdu, &database, &state)
+        }
+    }
+
+    private func refusal(toNotify handle: UInt16, _ database: AttributeDatabase) -> GATTFailure? {
+        do throws(ATTErrorCode) {
+            _ = try database.attribute(handle, for: .notify, on: state.security)
+            return nil
+        } catch {
+            // What is not in the database protects nothing.
+            return error == .invalidHandle ? nil : .refused(error)
         }
     }
 

@@ -38,6 +38,22 @@ struct GATTServer: Sendable {
 
     func subscription(to handle: UInt16) -> GATTSubscription { configurations[handle] ?? [] }
 
+    /// Subscribes the peer again, if the characteristic still is there and the link is protected well enough.
+    mutating func restore(
+        _ subscription: GATTSubscription, to handle: UInt16, _ database: AttributeDatabase,
+        _ security: GATTLinkSecurity
+    ) -> [GATTEffect] {
+        let descriptor = database.attributes.first { attribute in
+            guard case .configuration(of: handle, let allowed) = attribute.content else { return false }
+            return allowed.isSuperset(of: subscription)
+        }
+        guard !subscription.isEmpty, configurations[handle] == nil, let descriptor,
+            (try? database.attribute(descriptor.handle, for: .write, on: security)) != nil
+        else { return [] }
+        configurations[handle] = subscription
+        return [.subscribed(handle: handle, subscription)]
+    }
+
     // MARK: From the peer
 
     mutating func receiveRequest(

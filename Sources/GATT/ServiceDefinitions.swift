@@ -138,7 +138,9 @@ private struct ServiceBuilder {
         declare(GATTAttributeType.characteristic, [characteristic.properties.rawValue])
         valueIndices.append(attributes.count)
         append(
-            characteristic.uuid.attributeForm, characteristic.permissions,
+            characteristic.uuid.attributeForm,
+            characteristic.permissions.union(
+                characteristic.subscriptionNeedsEncryption ? .notifyEncryptionRequired : []),
             characteristic.value.map { .stored($0) } ?? .dynamic)
 
         var allowed: GATTSubscription = []

@@ -1,9 +1,11 @@
+import BluetoothCrypto
 import BluetoothTypes
 package import EventLoop
 import GAP
 import GATT
 import HCI
 package import HostInterface
+import SMP
 
 /// One adapter: the owner of the machines of its controller and of all its links, and the only place where their
 /// effects become packets and events.
@@ -50,6 +52,19 @@ package final class Host {
     var links: [Link] = []
     var lastBearerID: UInt64 = 0
 
+    // Security.
+    let bondStorage: any BondStorage
+    var bonds: [BondRecord] = []
+    /// Who this adapter is behind its addresses.
+    var identity = Identity(address: DeviceAddress(0), resolvingKey: SecretKey(0))
+    let randomness: Randomness
+    /// Whose the private addresses are that were met; the identity of nobody known is `nil`.
+    var resolvedAddresses: [DeviceAddress: DeviceAddress?] = [:]
+    var pairingAttempts: [(address: DeviceAddress, limiter: AttemptLimiter)] = []
+    var outOfBandData: OutOfBandData.Given?
+    var outOfBandShares: [(peer: PeerID, share: OutOfBandShare)] = []
+    var lastPairingQuestion: UInt64 = 0
+
     // The local attributes.
     var database: AttributeDatabase
     /// Which client published the characteristic with this value handle.
@@ -60,9 +75,17 @@ package final class Host {
     /// To how many subscribers a notification has yet to go.
     var openShares: [RequestKey: Int] = [:]
 
-    /// - Parameter send: takes an H4 packet for the controller. It must not call back into the host.
-    package init(configuration: HostConfiguration = HostConfiguration(), send: @escaping ([UInt8]) -> Void) {
+    /// - Parameters:
+    ///   - bonds: where bonds are kept, of this adapter and perhaps of others.
+    ///   - randomness: where keys come from.
+    ///   - send: takes an H4 packet for the controller. It must not call back into the host.
+    package init(
+        configuration: HostConfiguration = HostConfiguration(), bonds: any BondStorage = MemoryBondStorage(),
+        randomness: Randomness = .system, send: @escaping ([UInt8]) -> Void
+    ) {
         self.configuration = configuration
+        bondStorage = bonds
+        self.randomness = randomness
         self.send = send
         database = .standard(deviceName: configuration.deviceName)
     }
@@ -113,11 +136,13 @@ extension Host {
     package func detach(_ id: ClientID, at now: Instant) {
         guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
         requests.removeAll(of: id)
+        let agent = agentID
         let client = clients.remove(at: index)
         updateScanner(at: now)
         updateAdvertiser(at: now)
         for peer in client.holds.sorted() { release(peer, at: now) }
         for service in client.services.reversed() { unpublish(service, at: now) }
+        agentMayHaveChanged(from: agent, at: now)
     }
 
     func client(_ id: ClientID) -> HostClient? { clients.first { $0.id == id } }

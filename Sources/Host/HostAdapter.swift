@@ -24,6 +24,10 @@ enum CommandOwner {
     case initiator
     /// A request that ends with the command.
     case request(RequestKey)
+    /// The start of a link's encryption.
+    case encryption(link: UInt16)
+    /// A request about a link that the PHY completes.
+    case linkStatus(RequestKey, PeerID)
     case nobody
 }
 
@@ -117,6 +121,7 @@ extension Host {
                 phase = .on(capabilities)
                 acl = ACLScheduler(bufferCount: capabilities.aclCount, bufferLength: capabilities.aclLength)
                 initiator.configuration = initiatorConfiguration(capabilities)
+                openBonds(of: capabilities.address)
                 change(to: .poweredOn(address: capabilities.address))
                 updateAdvertiser(at: now)
             case .failed(let failure):
@@ -183,6 +188,8 @@ extension Host {
         case .advertiser: performAdvertiser(advertiser.handle(.commandFinished(outcome), at: now), at: now)
         case .initiator: performInitiator(initiator.handle(.commandFinished(outcome), at: now), at: now)
         case .request(let key): finish(key, Self.answer(outcome, to: requests.request(key)))
+        case .encryption(let handle): encryptionRefused(onLink: handle, outcome, at: now)
+        case .linkStatus(let key, let peer): phyRead(outcome, of: peer, for: key)
         case .nobody, nil: break
         }
     }

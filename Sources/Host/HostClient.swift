@@ -9,6 +9,8 @@ struct HostClient {
     /// Its running scan.
     var scan: ClientScan?
     var advertisement: AdvertisementContent?
+    /// How pairings go, if this client speaks for the persons in front of the device.
+    var pairing: PairingPolicy?
     /// The links that it connected.
     var holds: Set<PeerID> = []
     /// The services that it published, by declaration handle, in order.

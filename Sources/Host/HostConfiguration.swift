@@ -15,6 +15,8 @@ package struct HostConfiguration: Sendable {
     package var fallbackAddress = DeviceAddress(0xC0DE_0000_0001, kind: .random)
     /// Whether scans see what phones in the background advertise: see ``OverflowArea``.
     package var readsOverflowArea = false
+    /// How pairings go while no client has a policy of its own.
+    package var pairing = PairingPolicy()
     /// How many links may be up or pending.
     package var maximumLinks = 16
 

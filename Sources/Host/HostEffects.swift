@@ -46,15 +46,15 @@ extension Host {
             linkEnded(event, at: now)
             saidGoodbye(onLink: event.handle, at: now)
         case .remoteConnectionParameterRequest(let event): answerParameterRequest(event, at: now)
-        case .longTermKeyRequest(let event):
-            // There is no key: nothing is paired. The peer is told so (Core 6.0, Vol 4, Part E, 7.8.26).
-            submit(LELongTermKeyRequestNegativeReply(handle: event.handle).packet, for: .nobody, at: now)
+        case .longTermKeyRequest(let event): longTermKeyRequested(event, at: now)
+        case .encryptionChange(let event):
+            encryptionChanged(event.handle, status: event.status, isOn: event.enabled != 0, at: now)
+        case .encryptionKeyRefreshComplete(let event): encryptionChanged(event.handle, status: event.status, at: now)
         case .hardwareError(let event):
             transportLost(
                 reason: "The controller reports hardware error \(event.hardwareCode). Restart it or unplug it.", at: now
             )
-        case .encryptionChange, .encryptionKeyRefreshComplete, .authenticatedPayloadTimeoutExpired,
-            .connectionUpdateComplete, .readRemoteVersionComplete,
+        case .authenticatedPayloadTimeoutExpired, .connectionUpdateComplete, .readRemoteVersionComplete,
             .dataBufferOverflow,
             .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete, .channelSelectionAlgorithm, .unknown,
             .unknownLE:
@@ -93,9 +93,11 @@ extension Host {
             case .readRequested(let request): ask(request, onLink: index, at: now)
             case .writeRequested(let request): ask(request, onLink: index, at: now)
             case .subscribed(let attribute, _):
+                rememberSubscription(to: attribute, onLink: index)
                 let mtu = links[index].bearer.mtu
                 tellPublisher(of: attribute, .subscribed(peer, AttributeHandle(rawValue: attribute), mtu: mtu))
             case .unsubscribed(let attribute):
+                rememberSubscription(to: attribute, onLink: index)
                 tellPublisher(of: attribute, .unsubscribed(peer, AttributeHandle(rawValue: attribute)))
             case .reportViolation: links[index].violations += 1
             case .drop: endLink(index, because: .timedOut, at: now)

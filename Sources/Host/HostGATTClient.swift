@@ -48,6 +48,9 @@ extension Host {
         guard let index = linkIndex(handle: handle) else { return }
         switch links[index].purposes.removeValue(forKey: id) {
         case .request(let key):
+            if case .failure(.refused(let code)) = result, waitsForSecurity(key, id, code, onLink: index, at: now) {
+                return
+            }
             remember(result, onLink: index)
             finish(key, Self.answer(result))
         case .share(let key): shareEnded(key)
@@ -156,7 +159,8 @@ extension GATTCharacteristicDefinition {
         self.init(
             uuid: characteristic.uuid, properties: GATTProperties(rawValue: characteristic.properties),
             permissions: GATTPermissions(rawValue: characteristic.permissions.rawValue), value: characteristic.value,
-            descriptors: characteristic.descriptors.map { GATTDescriptorDefinition(uuid: $0.uuid, value: $0.value) })
+            descriptors: characteristic.descriptors.map { GATTDescriptorDefinition(uuid: $0.uuid, value: $0.value) },
+            subscriptionNeedsEncryption: characteristic.subscriptionNeedsEncryption)
     }
 }
 

@@ -20,6 +20,9 @@ extension Host {
             handle: AttributeHandle(rawValue: handle),
             characteristics: placement.characteristics.map(AttributeHandle.init(rawValue:)))
         finish(key, .success(.published(service)))
+        for index in links.indices where links[index].security.level != nil {
+            restoreSubscriptions(onLink: index, at: now)
+        }
     }
 
     func unpublish(_ service: UInt16, at now: Instant) {

@@ -5,6 +5,7 @@ import GATT
 import HCI
 import HostInterface
 import L2CAP
+import SMP
 
 // MARK: - Connecting
 
@@ -39,7 +40,8 @@ extension Host {
 
     func linkEstablished(_ event: LEConnectionComplete, at now: Instant) {
         guard linkIndex(handle: event.handle) == nil else { return }
-        let peer = PeerID(event.peer)
+        let bond = bondIndex(behind: event.peer)
+        let peer = bond.map { bonds[$0].peer } ?? PeerID(event.peer)
         if let old = linkIndex(of: peer) {
             guard isDead(links[old], in: event) else {
                 return submit(
@@ -52,10 +54,13 @@ extension Host {
             Link(
                 handle: event.handle, peer: peer, role: event.role,
                 signalling: Signalling(role: event.role == .central ? .central : .peripheral),
-                bearer: GATTBearer(ownRxMTU: Int(configuration.preferredMTU))))
+                bearer: GATTBearer(ownRxMTU: Int(configuration.preferredMTU)),
+                security: makeGuard(for: event, bond: bond)))
         know(peer) { $0.isConnected = true }
         // A peer that connects to this host may be one that a client waits for.
         if event.role == .peripheral { performInitiator(initiator.handle(.cancel(peer.address), at: now), at: now) }
+        guard let index = linkIndex(handle: event.handle) else { return }
+        secureNewLink(index, at: now)
         guard isHeld(peer), let index = linkIndex(handle: event.handle) else { return }
         links[index].reportBy = now.advanced(by: configuration.patienceForMTU)
         start(.exchangeMTU, purpose: .exchangeMTU, onLink: index, at: now)
@@ -75,6 +80,8 @@ extension Host {
         let link = links[index]
         links[index].isReplaced = true
         links[index].purposes = [:]
+        links[index].security.demands = []
+        links[index].security.refused = []
         links[index].disconnects = []
         links[index].reportBy = nil
         acl.dropWaiting(on: link.handle)
@@ -89,6 +96,8 @@ extension Host {
     /// Tells those who asked that the link is there; its MTU is agreed, or was waited for long enough.
     func reportLink(_ handle: UInt16, at now: Instant) {
         guard let index = linkIndex(handle: handle), links[index].reportBy != nil else { return }
+        links[index].hasAgreedMTU = true
+        guard !links[index].security.delaysReport else { return }
         links[index].reportBy = nil
         let peer = links[index].peer
         let mtu = links[index].bearer.mtu
@@ -151,7 +160,7 @@ extension Host {
             acl.removeLink(link.handle)
             return flush()
         }
-        let failure = link.endReason ?? .disconnected(reason: event.reason.rawValue)
+        let failure = link.endReason ?? reason(of: link, event.reason)
         end(link, because: failure, at: now)
         for key in link.disconnects { finish(key, .success(.done)) }
         know(link.peer) {
@@ -175,7 +184,7 @@ extension Host {
     }
 
     /// Tells a client that held a link, or waited for it, of its end.
-    private func dropHold(of id: ClientID, on peer: PeerID, _ failure: HostFailure) {
+    func dropHold(of id: ClientID, on peer: PeerID, _ failure: HostFailure) {
         guard client(id)?.holds.contains(peer) == true else { return }
         updateClient(id) { $0.holds.remove(peer) }
         let waiting = requests.open.filter { $0.isConnect(of: id, to: peer) }
@@ -192,6 +201,7 @@ extension Host {
     private func endWork(on link: Link, because failure: HostFailure, at now: Instant) {
         var bearer = link.bearer
         _ = bearer.handle(.linkLost, database: &database, at: now)
+        endSecurity(of: link, because: failure, at: now)
         for (_, purpose) in link.purposes.sorted(by: { $0.key < $1.key }) {
             switch purpose {
             case .request(let key): fail(key, failure)
@@ -221,7 +231,10 @@ extension Host {
             return endLink(index, because: .illegalAnswer("The peer asks on without taking the answers."), at: now)
         }
         switch pdu.channel {
-        case .attribute: handle(.receive(pdu.payload), onLink: index, at: now)
+        case .attribute:
+            if links[index].security.awaitsProof { links[index].security.awaitsProof = false }
+            handle(.receive(pdu.payload), onLink: index, at: now)
+        case .securityManager: handleSecurity(.receive(pdu.payload), onLink: index, at: now)
         case .signalling:
             let effects = links[index].signalling.handle(.receive(pdu.payload), at: now)
             performSignalling(effects, onLink: header.handle, at: now)
@@ -260,6 +273,7 @@ extension Host {
         perform(links[index].bearer.wake(at: now), onLink: handle, at: now)
         guard let index = linkIndex(handle: handle) else { return }
         performSignalling(links[index].signalling.wake(at: now), onLink: handle, at: now)
+        wakeSecurity(onLink: handle, at: now)
         guard let index = linkIndex(handle: handle), let reportBy = links[index].reportBy else { return }
         if reportBy <= now { reportLink(handle, at: now) }
     }

@@ -212,7 +212,7 @@ extension HostRequest {
             .central
         case .addService, .removeService, .removeAllServices, .respond, .notify, .startAdvertising, .stopAdvertising:
             .peripheral
-        case .updateConnectionParameters: nil
+        case .updateConnectionParameters, .security: nil
         }
     }
 }

@@ -23,6 +23,7 @@ extension Host {
             submitProcedure(request, key, at: now)
         case .addService, .removeService, .removeAllServices, .respond, .notify:
             submitServer(request, key, at: now)
+        case .security(let command): submitSecurity(command, key, at: now)
         }
     }
 
@@ -30,6 +31,7 @@ extension Host {
     private func submitWhileOff(_ request: HostRequest, _ key: RequestKey, at now: Instant) {
         switch request {
         case .addService, .removeService, .removeAllServices: submitServer(request, key, at: now)
+        case .security(.setPolicy(let policy)): submitSecurity(.setPolicy(policy), key, at: now)
         default: fail(key, .notPowered)
         }
     }
@@ -58,7 +60,7 @@ extension Host {
         }
     }
 
-    private func submitProcedure(_ request: HostRequest, _ key: RequestKey, at now: Instant) {
+    func submitProcedure(_ request: HostRequest, _ key: RequestKey, at now: Instant) {
         switch request {
         case .discoverServices(let peer, let only):
             start(.discoverPrimaryServices(only: only), on: peer, for: key, at: now)

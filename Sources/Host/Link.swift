@@ -30,12 +30,15 @@ struct Link {
     var reassembler = Reassembler()
     var signalling: Signalling
     var bearer: GATTBearer
+    var security: LinkGuard
     /// What is open on the bearer, by its number there, and for what.
     var purposes: [UInt64: Purpose] = [:]
     /// Until when `connect` waits for the MTU exchange; `nil` once the link has been reported.
     var reportBy: Instant?
     /// What the peer has told until then.
     var early: [HostEvent] = []
+    /// Whether the MTU exchange is over, or was waited for long enough.
+    var hasAgreedMTU = false
     /// Who asked for the end of the link and waits for it.
     var disconnects: [RequestKey] = []
     var isEnding = false
@@ -50,7 +53,10 @@ struct Link {
 
     /// When the link must be woken.
     var deadline: Instant? {
-        isReplaced ? nil : [bearer.deadline, signalling.deadline, reportBy].compactMap { $0 }.min()
+        isReplaced
+            ? nil
+            : [bearer.deadline, signalling.deadline, security.deadline, hasAgreedMTU ? nil : reportBy]
+                .compactMap { $0 }.min()
     }
 }
 

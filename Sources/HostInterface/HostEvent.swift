@@ -29,6 +29,8 @@ package enum HostEvent: Equatable, Sendable {
     case unsubscribed(PeerID, AttributeHandle)
     /// ATT_MTU of a link on which this client's services are used.
     case centralMTUChanged(PeerID, mtu: Int)
+
+    case security(SecurityEvent)
 }
 
 package enum AdapterState: Equatable, Sendable {
@@ -143,6 +145,9 @@ package enum HostAnswer: Equatable, Sendable {
     case descriptors([RemoteDescriptor])
     case published(PublishedService)
     case advertising(AdvertisementPlacement)
+    case link(LinkStatus)
+    case bonds([BondRecord])
+    case outOfBand(OutOfBandShare)
 }
 
 /// What of an advertisement's content fitted where.
@@ -186,5 +191,7 @@ package enum HostFailure: Error, Equatable, Sendable {
     /// The ATT transaction timeout of 30 s (Core 6.0, Vol 3, Part F, 3.3.3).
     case timedOut
     case connectionLimitReached
+    /// The link could not be encrypted.
+    case security(SecurityProblem)
     case sessionLost
 }

@@ -50,6 +50,8 @@ package enum HostRequest: Equatable, Sendable {
     // Advertising. Answer: `.advertising` with what was placed where, when it is on the air.
     case startAdvertising(AdvertisementContent)
     case stopAdvertising
+
+    case security(SecurityCommand)
 }
 
 package struct ScanFilter: Equatable, Sendable {

@@ -1,15 +1,5 @@
+package import BluetoothTypes
 package import ByteCodec
-
-/// What a device can show and take in.
-///
-/// Source: Core 6.0, Vol 3, Part H, 2.3.2 and 3.5.1, table 3.4.
-package enum IOCapability: UInt8, CaseIterable, Sendable {
-    case displayOnly = 0x00
-    case displayYesNo = 0x01
-    case keyboardOnly = 0x02
-    case noInputNoOutput = 0x03
-    case keyboardDisplay = 0x04
-}
 
 /// What a device asks of a pairing. Bits that the specification reserves come along and mean nothing.
 ///

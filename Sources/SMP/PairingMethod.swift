@@ -1,3 +1,5 @@
+import BluetoothTypes
+
 /// How the two sides, or the persons who hold them, make sure of each other.
 ///
 /// Source: Core 6.0, Vol 3, Part H, 2.3.5.1.

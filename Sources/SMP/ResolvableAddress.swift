@@ -26,16 +26,3 @@ package struct ResolvableAddress: Equatable, Sendable {
         identities.first { isOf($0.resolvingKey) }?.address
     }
 }
-
-/// Who a device is behind its private addresses.
-package struct Identity: Equatable, Sendable {
-    /// Public, or static random.
-    package var address: DeviceAddress
-    /// IRK. Of zeros if the device has none.
-    package var resolvingKey: SecretKey
-
-    package init(address: DeviceAddress, resolvingKey: SecretKey) {
-        self.address = address
-        self.resolvingKey = resolvingKey
-    }
-}

@@ -1,4 +1,5 @@
 package import BluetoothCrypto
+package import BluetoothTypes
 
 /// What this device can do, wants and insists on in a pairing.
 package struct SecurityConfiguration: Sendable {

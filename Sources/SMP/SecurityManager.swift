@@ -95,6 +95,8 @@ package struct SecurityManager: ProtocolMachine, Sendable {
     /// How the link is protected now; `nil` if it is in the clear.
     package private(set) var security: LinkSecurity?
 
+    /// The bond's key has failed on this link: it is not tried again (2.4.4.2).
+    private var hasKeyFailed = false
     private var state = State.idle
     private var timer: Instant?
     /// A pairing has timed out: no PDU comes or goes on this link any more.
@@ -185,7 +187,7 @@ extension SecurityManager {
 
     /// Central: the bond's key if it is good enough, else a pairing (2.4.6).
     private mutating func encryptOrPair(authenticated: Bool, at now: Instant) -> [Effect] {
-        if let bond, let key = bond.peerKey, isEnough(bond.security, authenticated: authenticated) {
+        if let bond, let key = bond.peerKey, isUsable(bond, authenticated: authenticated) {
             state = .encrypting(bond.security)
             return [.encrypt(key)]
         }
@@ -195,8 +197,10 @@ extension SecurityManager {
         return run(at: now) { pairing throws(PairingFailedReason) in pairing.sendRequest() }
     }
 
-    private func isEnough(_ security: LinkSecurity, authenticated: Bool) -> Bool {
-        (security.isAuthenticated || !authenticated) && security.keySize >= Int(configuration.minimumKeySize)
+    private func isUsable(_ bond: Bond, authenticated: Bool) -> Bool {
+        let security = bond.security
+        return !hasKeyFailed && (security.isAuthenticated || !authenticated)
+            && security.keySize >= Int(configuration.minimumKeySize)
             && (security.level == 4 || !configuration.isSecureConnectionsOnly)
     }
 
@@ -269,7 +273,7 @@ extension SecurityManager {
         let authenticated =
             request.authentication.contains(.mitm) && configuration.ioCapability != .noInputNoOutput
         if let security, security.isAuthenticated || !authenticated { return [] }
-        if let bond, let key = bond.peerKey, isEnough(bond.security, authenticated: authenticated) {
+        if let bond, let key = bond.peerKey, isUsable(bond, authenticated: authenticated) {
             state = .encrypting(bond.security)
             return [.encrypt(key)]
         }
@@ -302,10 +306,9 @@ extension SecurityManager {
             self.security = security
             end()
             return [.finished(security)]
-        case (.encrypting, .keyMissing):
-            return end(.keyMissing)
-        case (.encrypting, .failed):
-            return end(.encryptionFailed)
+        case (.encrypting, .keyMissing), (.encrypting, .failed):
+            hasKeyFailed = true
+            return end(status == .keyMissing ? .keyMissing : .encryptionFailed)
         case (.pairing(let pairing), .encrypted):
             guard pairing.awaitsEncryption else { return [] }
             security = pairing.security
@@ -331,7 +334,8 @@ extension SecurityManager {
             return [.answerLongTermKey(key)]
         case .idle, .requested, .encrypting:
             guard role == .peripheral, let bond, let key = bond.localKey, key.random == random,
-                key.diversifier == diversifier
+                key.diversifier == diversifier,
+                isUsable(bond, authenticated: configuration.requiresAuthentication)
             else { return [.answerLongTermKey(nil)] + end(.unknownKey) }
             state = .encrypting(bond.security)
             timer = nil
@@ -353,7 +357,9 @@ extension SecurityManager {
         do throws(PairingFailedReason) {
             var effects = try step(&pairing)
             state = .pairing(pairing)
-            if effects.contains(where: \.isSend) { timer = now.advanced(by: Self.timeout) }
+            if effects.contains(where: { if case .send = $0 { true } else { false } }) {
+                timer = now.advanced(by: Self.timeout)
+            }
             if let security = pairing.finished {
                 if let bond = pairing.bond {
                     self.bond = bond
@@ -390,8 +396,4 @@ extension SecurityManager {
         state = .idle
         timer = nil
     }
-}
-
-extension SecurityManager.Effect {
-    fileprivate var isSend: Bool { if case .send = self { true } else { false } }
 }

@@ -16,6 +16,9 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
     package let device: Device
     package let world: World
     private var host: Host?
+    /// What its memory keeps while the battery is out.
+    private let bonds: any BondStorage
+    private var keyGenerator: SeededGenerator
     /// Read by the programs' threads too.
     private let currentPolicy = Mutex(ProgramPolicy())
     /// Takes a sentence for the programs' developer; see ``Host/onAdvice``.
@@ -24,16 +27,23 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
     package var loop: any AdapterLoop { world }
 
     /// Adds a device to a world that does not run yet, or from its loop.
+    ///
+    /// - Parameter bonds: where its bonds are kept; `nil` keeps them as long as the device.
     package init(
         in world: World, name: String, address: DeviceAddress, position: Position = Position(),
-        controller: ControllerConfiguration? = nil, host configuration: HostConfiguration? = nil
+        controller: ControllerConfiguration? = nil, host configuration: HostConfiguration? = nil,
+        bonds: (any BondStorage)? = nil
     ) {
         self.world = world
+        self.bonds = bonds ?? MemoryBondStorage()
+        // Not drawn from the world's chance: what happens on the air does not depend on who has a host.
+        keyGenerator = SeededGenerator(seed: world.seed ^ address.value << 8)
         device = world.addDevice(name: name, address: address, position: position, configuration: controller)
         var configuration = configuration ?? HostConfiguration()
         if configuration.deviceName == HostConfiguration().deviceName { configuration.deviceName = name }
         device.attach { [unowned self, unowned world] send in
-            let host = Host(configuration: configuration, send: send)
+            let randomness = Randomness { [unowned self] in keyGenerator.split() }
+            let host = Host(configuration: configuration, bonds: self.bonds, randomness: randomness, send: send)
             self.host = host
             host.onAdvice = { [unowned self] text in onAdvice?(text) }
             host.impose(policy, at: world.now)

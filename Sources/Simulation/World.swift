@@ -57,6 +57,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
     let medium: Medium
     /// Where a clock outside says the world should be by now; a world without one runs as fast as it can.
     var pace: (() -> Instant)?
+    package let seed: UInt64
     private var generator: SeededGenerator
     private var heap = DeadlineHeap()
     // Behind these two come the controller and the host of each device.
@@ -70,6 +71,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
     private var isUnsettled = true
 
     package init(seed: UInt64, environment: RadioEnvironment = RadioEnvironment()) {
+        self.seed = seed
         generator = SeededGenerator(seed: seed)
         medium = Medium(environment: environment, generator: generator.split())
         actionsParticipant = heap.addParticipant()

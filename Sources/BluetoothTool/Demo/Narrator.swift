@@ -94,9 +94,10 @@ extension Narrator {
             guard let read = reads.removeValue(forKey: id), !isNarrated(read.central) else { return }
             let what = "answer to the read of \(localUUID(read.characteristic))"
             sent(read.central, what, value, errorCode == 0 ? readable(value) : "error \(errorCode)")
+        case .security(.secure(let peer, _)): sent(peer, "encrypt the link")
         case .startScan, .stopScan, .readRSSI, .updateConnectionParameters, .discoverServices,
             .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read, .addService,
-            .removeService, .removeAllServices, .notify, .startAdvertising, .stopAdvertising:
+            .removeService, .removeAllServices, .notify, .startAdvertising, .stopAdvertising, .security:
             break  // Told by its answer, or by the other side.
         }
     }
@@ -142,7 +143,11 @@ extension Narrator {
         case .state(.poweredOn): wasPoweredOn = true
         case .state(.unsupported(let reason)), .state(.unauthorized(let reason)):
             whyUnusable = reason
-        case .state, .peerKnown, .nameChanged, .centralMTUChanged:
+        case .security(.secured(let peer, let security)):
+            let kind = security.isAuthenticated ? "authenticated" : "not authenticated"
+            received(peer, "link encrypted", nil, "\(kind), key of \(security.keySize) octets")
+        case .security(.failed(let peer, let problem)): received(peer, "link not encrypted", nil, "\(problem)")
+        case .state, .peerKnown, .nameChanged, .centralMTUChanged, .security:
             break
         }
     }
@@ -199,6 +204,7 @@ extension Narrator {
             case .respond: (nil, "answer")
             case .notify(let handle, _, _): (nil, "notify \(localUUID(handle))")
             case .startAdvertising, .stopAdvertising: (nil, "advertise")
+            case .security: (nil, "security")
             }
         received(subject.peer, subject.what + " failed", nil, failure.words)
     }
@@ -235,6 +241,7 @@ extension HostFailure {
         case .invalidParameters(let why): "invalid parameters: \(why)"
         case .timedOut: "no answer for 30 s"
         case .connectionLimitReached: "no more connections possible"
+        case .security(let problem): "\(problem)"
         case .sessionLost: "the radio is lost"
         }
     }

@@ -15,6 +15,7 @@ extension CBCentralManager {
         case .answer: break  // The line takes it to whoever asked.
         case .readRequested, .writeRequested, .subscribed, .unsubscribed, .centralMTUChanged:
             break  // This session publishes nothing.
+        case .security(let event): line.security(event)
         }
     }
 

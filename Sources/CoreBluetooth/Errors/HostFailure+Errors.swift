@@ -12,6 +12,7 @@ extension HostFailure {
         case .noConfigurationDescriptor, .invalidParameters: CBError(.invalidParameters)
         case .alreadyAdvertising: CBError(.alreadyAdvertising)
         case .timedOut: CBError(.connectionTimeout)
+        case .security(let problem): problem.error
         case .connectionLimitReached: CBError(.connectionLimitReached)
         case .illegalAnswer(let text): CBError(.unknown, userInfo: [NSLocalizedFailureReasonErrorKey: text])
         }
@@ -37,8 +38,19 @@ extension HostFailure {
         switch self {
         case .notPowered, .notConnected, .unknownPeer, .cancelled, .disconnected, .sessionLost: true
         case .controller, .attribute, .illegalAnswer, .noConfigurationDescriptor, .alreadyAdvertising,
-            .invalidParameters, .timedOut, .connectionLimitReached:
+            .invalidParameters, .timedOut, .connectionLimitReached, .security:
             false
+        }
+    }
+}
+
+extension SecurityProblem {
+    var error: any Error {
+        switch self {
+        case .peerLostBond: CBError(.peerRemovedPairingInformation)
+        case .tooManyBonds: CBError(.tooManyLEPairedDevices)
+        case .wrongKey, .timedOut, .linkLost: CBError(.encryptionTimedOut)
+        case .bondMissingHere, .tooWeak, .refused, .refusedByPeer, .cancelled: CBATTError(.insufficientAuthentication)
         }
     }
 }

@@ -18,6 +18,7 @@ final class HostLine: @unchecked Sendable {
     private var waiting: [RequestNumber: (Answer) -> Void] = [:]
     private var handle: ((HostEvent) -> Void)?
     private var isClosed = false
+    var securityObserver: ((SecurityEvent) -> Void)?
     private var adapter: AdapterState = .unknown
     /// Whether the host has told a state.
     private(set) var hasHeardState = false
@@ -46,6 +47,9 @@ final class HostLine: @unchecked Sendable {
         }
         if wasOpen { session.close() }
     }
+
+    /// Tells whoever watches the host's security, which Apple's API does not speak of.
+    func security(_ event: SecurityEvent) { lock.withLock { securityObserver }?(event) }
 
     /// Asks the host; `then` gets the answer, on the queue.
     func ask(_ request: HostRequest, then: @escaping (Answer) -> Void = { _ in }) {

@@ -19,6 +19,7 @@ extension CBPeripheralManager {
         case .answer: break  // The line takes it to whoever asked.
         case .discovered, .disconnected, .mtuChanged, .notified, .nameChanged, .servicesChanged, .peerKnown:
             break  // This session uses no one's services.
+        case .security(let event): line.security(event)
         }
     }
 

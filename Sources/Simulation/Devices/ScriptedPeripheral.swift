@@ -117,7 +117,7 @@ extension ScriptedPeripheral {
             guard let characteristic = uuids[handle] else { return }
             subscribers[characteristic]?.remove(peer)
         case .state, .answer, .peerKnown, .discovered, .disconnected, .mtuChanged, .notified, .nameChanged,
-            .servicesChanged, .centralMTUChanged:
+            .servicesChanged, .centralMTUChanged, .security:
             break
         }
     }

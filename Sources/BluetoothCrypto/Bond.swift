@@ -1,28 +1,4 @@
-package import BluetoothCrypto
 package import BluetoothTypes
-
-/// How well a link, or the keys that encrypt it, are protected.
-///
-/// Source: Core 6.0, Vol 3, Part C, 10.2.1 (security modes and levels).
-package struct LinkSecurity: Hashable, Sendable {
-    /// Somebody in the middle would have been found out.
-    package var isAuthenticated: Bool
-    package var isSecureConnections: Bool
-    /// In octets; 7...16.
-    package var keySize: Int
-
-    package init(isAuthenticated: Bool, isSecureConnections: Bool, keySize: Int) {
-        self.isAuthenticated = isAuthenticated
-        self.isSecureConnections = isSecureConnections
-        self.keySize = keySize
-    }
-
-    /// The level of LE security mode 1, from 2 (encrypted) to 4 (Secure Connections, authenticated, 128 bits).
-    package var level: Int {
-        if !isAuthenticated { return 2 }
-        return isSecureConnections && keySize == 16 ? 4 : 3
-    }
-}
 
 /// A key that encrypts links, and the names by which the central asks for it: both 0 after Secure Connections.
 package struct LongTermKey: Hashable, Sendable {
@@ -58,5 +34,18 @@ package struct Bond: Hashable, Sendable {
     package init(address: DeviceAddress, security: LinkSecurity) {
         self.address = address
         self.security = security
+    }
+}
+
+/// Who a device is behind its private addresses.
+package struct Identity: Equatable, Sendable {
+    /// Public, or static random.
+    package var address: DeviceAddress
+    /// IRK. Of zeros if the device has none.
+    package var resolvingKey: SecretKey
+
+    package init(address: DeviceAddress, resolvingKey: SecretKey) {
+        self.address = address
+        self.resolvingKey = resolvingKey
     }
 }
