@@ -37,7 +37,7 @@ final class PromiseWatch {
         case .unsubscribed(let central, let characteristic):
             let subscription = Subscription(central: central, characteristic: characteristic)
             return subscriptions.remove(subscription) == nil ? ["was not subscribed: \(event)"] : []
-        case .peerKnown, .discovered, .readRequested, .writeRequested, .centralMTUChanged: return []
+        case .peerKnown, .discovered, .readRequested, .writeRequested, .centralMTUChanged, .security: return []
         }
     }
 
