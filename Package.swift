@@ -171,6 +171,7 @@ let package = Package(
         .testTarget(
             name: "CoreBluetoothTests",
             dependencies: ["CoreBluetooth", "BluetoothSimulation", "Backends", "BluetoothTypes", "HostInterface"]),
+        .testTarget(name: "InterfaceTests", dependencies: ["CoreBluetooth", "BluetoothSimulation"]),
         .testTarget(name: "DemoTests", dependencies: ["BluetoothTool", "TwoRoles", "WhichLock"]),
         .testTarget(name: "TidyTests"),
     ],

@@ -18,6 +18,7 @@ open class CBManager: NSObject, @unchecked Sendable {
     open var state: CBManagerState { line.state }
 
     /// Whether this app may use Bluetooth.
+    @available(iOS, introduced: 13.0, deprecated: 13.1)
     open var authorization: CBManagerAuthorization { line.authorization }
 
     /// Whether this app may use Bluetooth: `.denied` if the system lets this process not open the radio, in which
@@ -66,6 +67,8 @@ extension CBManagerAuthorization {
 }
 
 /// The old type of ``CBManager/state`` at a central; use ``CBManagerState``.
+@available(iOS, introduced: 5.0, deprecated: 10.0)
+@available(macOS, introduced: 10.7, deprecated: 10.13)
 public enum CBCentralManagerState: Int, Sendable {
     case unknown = 0
     case resetting = 1
@@ -76,6 +79,8 @@ public enum CBCentralManagerState: Int, Sendable {
 }
 
 /// The old type of ``CBManager/state`` at a peripheral; use ``CBManagerState``.
+@available(iOS, introduced: 6.0, deprecated: 10.0)
+@available(macOS, introduced: 10.9, deprecated: 10.13)
 public enum CBPeripheralManagerState: Int, Sendable {
     case unknown = 0
     case resetting = 1
@@ -86,6 +91,8 @@ public enum CBPeripheralManagerState: Int, Sendable {
 }
 
 /// The old form of ``CBManagerAuthorization``.
+@available(iOS, introduced: 7.0, deprecated: 13.0)
+@available(macOS, introduced: 10.9, deprecated: 10.15)
 public enum CBPeripheralManagerAuthorizationStatus: Int, Sendable {
     case notDetermined = 0
     case restricted = 1

@@ -62,8 +62,8 @@ struct ImportTests {
             "Simulation": everyday, "LocalSession": ["Synchronization"], "BondFiles": ["Foundation"],
             "Backends": everyday,
             // Runtime reads the stack, for the place of a misuse.
-            "CoreBluetooth": everyday.union(["Runtime"]), "BluetoothSimulation": everyday, "BluetoothTool": everyday,
-            "ble": everyday,
+            "CoreBluetooth": everyday.union(["CoreFoundation", "Runtime"]), "BluetoothSimulation": everyday,
+            "BluetoothTool": everyday, "ble": everyday,
             "ConformanceKit": ["Foundation"], "conformance": ["Foundation", "Glibc"], "benchmark": everyday,
             "faultrun": everyday,
             "ProtocolTestKit": ["Testing"],

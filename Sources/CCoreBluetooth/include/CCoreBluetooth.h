@@ -6,7 +6,7 @@
 #define CB_OPEN_ENUM __attribute__((enum_extensibility(open)))
 #define CB_SWIFT_NAME(name) __attribute__((swift_name(name)))
 
-typedef enum CB_OPEN_ENUM _CBErrorCode : long {
+typedef enum CB_OPEN_ENUM CBErrorCode : long {
     CBErrorUnknown CB_SWIFT_NAME("unknown") = 0,
     CBErrorInvalidParameters CB_SWIFT_NAME("invalidParameters") = 1,
     CBErrorInvalidHandle CB_SWIFT_NAME("invalidHandle") = 2,
@@ -31,10 +31,10 @@ typedef enum CB_OPEN_ENUM _CBErrorCode : long {
     // Apple names the last two and prints no numbers; these follow from the order of declaration.
     CBErrorChannelSoundingConfigurationFailed CB_SWIFT_NAME("channelSoundingConfigurationFailed") = 19,
     CBErrorChannelSoundingProcedureFailed CB_SWIFT_NAME("channelSoundingProcedureFailed") = 20,
-} _CBErrorCode;
+} CBErrorCode;
 
 // Core 6.0, Vol 3, Part F, 3.4.1.1.
-typedef enum CB_OPEN_ENUM _CBATTErrorCode : long {
+typedef enum CB_OPEN_ENUM CBATTErrorCode : long {
     CBATTErrorSuccess CB_SWIFT_NAME("success") = 0x00,
     CBATTErrorInvalidHandle CB_SWIFT_NAME("invalidHandle") = 0x01,
     CBATTErrorReadNotPermitted CB_SWIFT_NAME("readNotPermitted") = 0x02,
@@ -53,6 +53,6 @@ typedef enum CB_OPEN_ENUM _CBATTErrorCode : long {
     CBATTErrorInsufficientEncryption CB_SWIFT_NAME("insufficientEncryption") = 0x0F,
     CBATTErrorUnsupportedGroupType CB_SWIFT_NAME("unsupportedGroupType") = 0x10,
     CBATTErrorInsufficientResources CB_SWIFT_NAME("insufficientResources") = 0x11,
-} _CBATTErrorCode;
+} CBATTErrorCode;
 
 #endif

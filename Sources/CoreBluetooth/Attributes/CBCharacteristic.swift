@@ -26,7 +26,7 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
     }
 
     /// The service it belongs to; `nil` when that is gone.
-    open var service: CBService? { lock.withLock { owner } }
+    open weak var service: CBService? { lock.withLock { owner } }
 
     /// What can be done with it.
     open var properties: CBCharacteristicProperties { lock.withLock { currentProperties } }
@@ -38,6 +38,8 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
     open var descriptors: [CBDescriptor]? { lock.withLock { currentDescriptors } }
 
     /// A leftover of an old API.
+    @available(iOS, introduced: 5.0, deprecated: 8.0)
+    @available(macOS, introduced: 10.9, deprecated: 10.13)
     open var isBroadcasted: Bool { false }
 
     /// Whether this app has notifications or indications of it switched on.

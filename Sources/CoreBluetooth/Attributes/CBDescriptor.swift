@@ -22,7 +22,7 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
     }
 
     /// The characteristic it belongs to; `nil` when that is gone.
-    open var characteristic: CBCharacteristic? { lock.withLock { owner } }
+    open weak var characteristic: CBCharacteristic? { lock.withLock { owner } }
 
     /// What was last read: `NSNumber` for 0x2900, 0x2902 and 0x2903, `String` for 0x2901, `Data` for all others.
     open var value: Any? { lock.withLock { currentValue } }

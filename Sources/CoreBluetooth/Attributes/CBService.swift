@@ -24,7 +24,7 @@ open class CBService: CBAttribute, @unchecked Sendable {
     }
 
     /// Whose service it is; `nil` for a service of this device, and when the peripheral is gone.
-    open var peripheral: CBPeripheral? { lock.withLock { owner } }
+    open weak var peripheral: CBPeripheral? { lock.withLock { owner } }
 
     /// Whether it stands for what the device does, and not only as a part of another service.
     open var isPrimary: Bool { primary }

@@ -45,6 +45,15 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
         super.init()
     }
 
+    /// The same 128 bits. A leftover of an old API: use ``init(nsuuid:)``.
+    @available(iOS, introduced: 5.0, deprecated: 9.0)
+    @available(macOS, introduced: 10.7, deprecated: 10.13)
+    public init(cfuuid theUUID: CFUUID) {
+        let octets = unsafe withUnsafeBytes(of: CFUUIDGetUUIDBytes(theUUID)) { unsafe Array($0) }
+        bluetoothUUID = .uuid128(octets.reduce(0) { $0 << 8 | UInt128($1) })
+        super.init()
+    }
+
     /// 2, 4 or 16 octets, most significant first.
     open var data: Data { Data(bluetoothUUID.octets.reversed()) }
 

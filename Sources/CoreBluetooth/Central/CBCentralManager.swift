@@ -164,7 +164,7 @@ public enum CBConnectionEvent: Int, Sendable {
 
 /// Which devices' connections an app wants to hear of.
 public struct CBConnectionEventMatchingOption: RawRepresentable, Hashable, Sendable {
-    public var rawValue: String
+    public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }
 

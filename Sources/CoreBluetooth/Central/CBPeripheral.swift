@@ -49,6 +49,8 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     open var name: String? { line.lock.withLock { currentName } }
 
     /// What ``readRSSI()`` last found, in dBm. A leftover of an old API.
+    @available(iOS, introduced: 5.0, deprecated: 8.0)
+    @available(macOS, introduced: 10.7, deprecated: 10.13)
     open var rssi: NSNumber? { line.lock.withLock { lastRSSI } }
 
     /// Changes just before the manager's delegate is told.

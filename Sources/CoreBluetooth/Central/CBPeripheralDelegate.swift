@@ -8,6 +8,8 @@ public protocol CBPeripheralDelegate: NSObjectProtocol {
     func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService])
 
     /// The old form of `didReadRSSI`; never called.
+    @available(iOS, introduced: 5.0, deprecated: 8.0)
+    @available(macOS, introduced: 10.7, deprecated: 10.13)
     func peripheralDidUpdateRSSI(_ peripheral: CBPeripheral, error: (any Error)?)
 
     /// Answers ``CBPeripheral/readRSSI()``. In dBm.

@@ -2,7 +2,7 @@
 /// Protocol, and a peer may send more than have a name here: 0x80...0x9F belong to the application, 0xE0...0xFF to
 /// profiles.
 public struct CBATTError: _BridgedStoredNSError {
-    public typealias Code = _CBATTErrorCode
+    public typealias Code = CBATTErrorCode
 
     public let _nsError: NSError
 
@@ -45,7 +45,7 @@ public struct CBATTError: _BridgedStoredNSError {
     public static var insufficientResources: CBATTError.Code { .insufficientResources }
 }
 
-extension _CBATTErrorCode: @retroactive _ErrorCodeProtocol {
+extension CBATTErrorCode: @retroactive _ErrorCodeProtocol {
     public typealias _ErrorType = CBATTError
 }
 

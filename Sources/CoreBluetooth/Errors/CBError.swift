@@ -1,6 +1,6 @@
 /// What goes wrong with the radio, a link or a call.
 public struct CBError: _BridgedStoredNSError {
-    public typealias Code = _CBErrorCode
+    public typealias Code = CBErrorCode
 
     public let _nsError: NSError
 
@@ -52,7 +52,7 @@ public struct CBError: _BridgedStoredNSError {
     public static var channelSoundingProcedureFailed: CBError.Code { .channelSoundingProcedureFailed }
 }
 
-extension _CBErrorCode: @retroactive _ErrorCodeProtocol {
+extension CBErrorCode: @retroactive _ErrorCodeProtocol {
     public typealias _ErrorType = CBError
 }
 

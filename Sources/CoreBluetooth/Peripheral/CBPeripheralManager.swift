@@ -52,6 +52,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     open var isAdvertising: Bool { line.lock.withLock { advertising == .on } }
 
     /// The old form of ``CBManager/authorization``.
+    @available(iOS, introduced: 7.0, deprecated: 13.0)
+    @available(macOS, introduced: 10.9, deprecated: 10.15)
     open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus {
         switch CBManager.authorization {
         case .notDetermined: .notDetermined
