@@ -9,6 +9,7 @@ let package = Package(
         .executable(name: "ble", targets: ["ble"]),
         .executable(name: "conformance", targets: ["conformance"]),
         .executable(name: "benchmark", targets: ["benchmark"]),
+        .executable(name: "fuzz", targets: ["fuzz"]),
         .executable(name: "faultrun", targets: ["faultrun"]),
     ],
     targets: [
@@ -96,6 +97,13 @@ let package = Package(
             name: "FaultRunKit",
             dependencies: ["Simulation", "Host", "HostInterface", "BluetoothTypes", "EventLoop"]),
         .executableTarget(name: "faultrun", dependencies: ["FaultRunKit"]),
+        .target(
+            name: "FuzzKit",
+            dependencies: [
+                "ConformanceKit", "Simulation", "Host", "HostInterface", "HCITransport", "HCI", "LinkLayer", "GATT",
+                "ATT", "L2CAP", "SMP", "BluetoothCrypto", "BluetoothTypes", "EventLoop",
+            ]),
+        .executableTarget(name: "fuzz", dependencies: ["FuzzKit"]),
         // The tutorials: ordinary users' programs, with ordinary settings.
         .target(name: "SmartLock", dependencies: ["CoreBluetooth"], path: "Examples/SmartLock"),
         .target(name: "TwoRoles", dependencies: ["CoreBluetooth"], path: "Examples/TwoRoles"),
@@ -114,6 +122,7 @@ let package = Package(
         // Tests.
         .target(name: "ProtocolTestKit", dependencies: ["ByteCodec", "EventLoop"]),
         .testTarget(name: "FaultRunTests", dependencies: ["FaultRunKit"]),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzKit"]),
         .testTarget(name: "ByteCodecTests", dependencies: ["ByteCodec", "ProtocolTestKit"]),
         .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"]),
         .testTarget(name: "BluetoothCryptoTests", dependencies: ["BluetoothCrypto", "ConformanceKit"]),

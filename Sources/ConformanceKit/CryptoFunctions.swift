@@ -62,10 +62,10 @@ extension Vector {
 
     private static let confirm: Calculation = { of throws(Values.Missing) in
         let initiator = Toolbox.Party(
-            command: try of.octets("preq").reversed(), addressKind: try of.number("iat"),
+            command: try of.octets("preq", count: 7).reversed(), addressKind: try of.number("iat"),
             address: try of.number("ia"))
         let responder = Toolbox.Party(
-            command: try of.octets("pres").reversed(), addressKind: try of.number("rat"),
+            command: try of.octets("pres", count: 7).reversed(), addressKind: try of.number("rat"),
             address: try of.number("ra"))
         let key = try of.key("k")
         return [
@@ -79,7 +79,7 @@ extension Vector {
     }
 
     private static let keys: Calculation = { of throws(Values.Missing) in
-        let secret = SharedSecret(octets: try of.octets("w"))
+        let secret = SharedSecret(octets: try of.octets("w", count: 32))
         let (n1, n2): (UInt128, UInt128) = (try of.number("n1"), try of.number("n2"))
         let keys = Toolbox.f5(secret, n1, n2, try of.number("a1"), try of.number("a2"))
         return [
@@ -185,7 +185,7 @@ extension Vector {
     private static let encryption: Calculation = { of throws(Values.Missing) in
         let (link, direction) = try link(of)
         let (payload, header, counter): ([UInt8], UInt8, UInt64) = (
-            try of.octets("plaintext"), try of.number("header"), try of.number("packet_counter")
+            try of.octets("plaintext"), try of.number("header"), try of.packetCounter()
         )
         let octets = link.encrypt(payload[...], header: header, counter: counter, direction: direction)
         let clear = link.decrypt(octets[...], header: header, counter: counter, direction: direction)
@@ -195,7 +195,7 @@ extension Vector {
     private static let decryption: Calculation = { of throws(Values.Missing) in
         let (link, direction) = try link(of)
         let (octets, header, counter): ([UInt8], UInt8, UInt64) = (
-            try of.octets("ciphertext_and_mic"), try of.number("header"), try of.number("packet_counter")
+            try of.octets("ciphertext_and_mic"), try of.number("header"), try of.packetCounter()
         )
         let clear = link.decrypt(octets[...], header: header, counter: counter, direction: direction)
         return ["result": .text(clear == nil ? "MIC failure" : "accepted")]

@@ -62,6 +62,7 @@ struct Values: Decodable, Sendable {
         }
     }
 
+    /// A value is not there, or not what it must be.
     struct Missing: Error { var name: String }
 
     var values: [String: Value]
@@ -75,6 +76,20 @@ struct Values: Decodable, Sendable {
             throw Missing(name: name)
         }
         return octets
+    }
+
+    /// Octets of which the function takes so many.
+    func octets(_ name: String, count: Int) throws(Missing) -> [UInt8] {
+        let octets = try octets(name)
+        guard octets.count == count else { throw Missing(name: "\(name) of \(count) octets") }
+        return octets
+    }
+
+    /// The packet counter of an encrypted link has 39 bits (Core 6.0, Vol 6, Part B, 2.7).
+    func packetCounter() throws(Missing) -> UInt64 {
+        let counter: UInt64 = try number("packet_counter")
+        guard counter >> 39 == 0 else { throw Missing(name: "packet_counter of 39 bits") }
+        return counter
     }
 
     func number<Number: FixedWidthInteger>(_ name: String) throws(Missing) -> Number {

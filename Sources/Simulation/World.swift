@@ -1,6 +1,6 @@
 package import BluetoothTypes
 package import EventLoop
-import LinkLayer
+package import LinkLayer
 import Synchronization
 package import VirtualController
 
@@ -53,6 +53,9 @@ package final class World: AdapterLoop, @unchecked Sendable {
     private var freeNumbers: [Int] = []
     /// Sees each HCI packet of each device, before it is taken in.
     package var hciTap: ((_ at: Instant, _ device: Device, _ direction: HCIDirection, _ packet: [UInt8]) -> Void)?
+
+    /// A fault of the air: changes a packet as it begins, its CRC with it.
+    package var airFault: ((inout RadioFrame) -> Void)?
 
     let medium: Medium
     /// Where a clock outside says the world should be by now; a world without one runs as fast as it can.
@@ -226,7 +229,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
 
     // MARK: Between the parts of a device
 
-    func deliver(_ packet: [UInt8], of device: Device, _ direction: HCIDirection) {
+    package func deliver(_ packet: [UInt8], of device: Device, _ direction: HCIDirection) {
         deliveries.append(Delivery(device: device, generation: device.generation, direction: direction, packet: packet))
     }
 
@@ -264,6 +267,8 @@ package final class World: AdapterLoop, @unchecked Sendable {
 
     func transmit(_ frame: RadioFrame, from device: Device) {
         guard device.isOnAir else { return }
+        var frame = frame
+        airFault?(&frame)
         medium.begin(frame, from: device, at: now)
         heap.set(mediumParticipant, to: medium.deadline)
     }

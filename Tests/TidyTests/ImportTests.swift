@@ -48,6 +48,8 @@ struct ImportTests {
             "benchmark": backends.union(host),
             "FaultRunKit": layer0.union(["Simulation", "Host", "HostInterface"]),
             "faultrun": ["FaultRunKit"],
+            "FuzzKit": host.union(["ConformanceKit", "Simulation", "HCITransport", "LinkLayer", "SMP"]),
+            "fuzz": ["FuzzKit"],
             // For tests.
             "ProtocolTestKit": layer0,
         ]
@@ -65,7 +67,7 @@ struct ImportTests {
             "CoreBluetooth": everyday.union(["CoreFoundation", "Runtime"]), "BluetoothSimulation": everyday,
             "BluetoothTool": everyday, "ble": everyday,
             "ConformanceKit": ["Foundation"], "conformance": ["Foundation", "Glibc"], "benchmark": everyday,
-            "faultrun": everyday,
+            "faultrun": everyday, "FuzzKit": ["Foundation"], "fuzz": ["Foundation", "Glibc"],
             "ProtocolTestKit": ["Testing"],
         ]
     }()

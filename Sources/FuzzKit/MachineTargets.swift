@@ -1,0 +1,150 @@
+import ATT
+import BluetoothCrypto
+import BluetoothTypes
+import EventLoop
+import GATT
+import L2CAP
+import SMP
+
+/// The machines of one protocol each, without anything around them.
+enum MachineTargets {
+    static func signalling(_ script: Script) {
+        for role in [Signalling.Role.central, .peripheral] {
+            var machine = Signalling(role: role)
+            var reassembler = Reassembler()
+            var now = Instant()
+            for (choice, octets) in script {
+                if choice & 0x80 != 0 { _ = machine.handle(.requestUpdate(ParameterUpdateRequest()), at: now) }
+                if choice & 1 == 0 {
+                    _ = machine.handle(.receive(octets[...]), at: now)
+                } else {
+                    _ = reassembler.receive(octets[...], isStart: choice & 2 == 0)
+                }
+                now = now.advanced(by: .seconds(Int(choice >> 2 & 7)))
+                _ = machine.wake(at: now)
+            }
+        }
+    }
+
+    // MARK: ATT
+
+    private static func database() -> AttributeDatabase {
+        var database = AttributeDatabase.standard(deviceName: "fuzz")
+        let permissions: GATTPermissions = [.readable, .writeable]
+        let asked = GATTCharacteristicDefinition(
+            uuid: .uuid16(0xFFF1), properties: GATTProperties(rawValue: 0x3E), permissions: permissions)
+        let kept = GATTCharacteristicDefinition(
+            uuid: .uuid128(1 << 100), properties: .read, permissions: .readable,
+            value: Array(repeating: 5, count: 300))
+        let service = GATTServiceDefinition(uuid: .uuid16(0xFFF0), characteristics: [asked, kept])
+        _ = try? database.add(service)
+        return database
+    }
+
+    static func attServer(_ script: Script) {
+        var (database, bearer, now) = (database(), GATTBearer(), Instant())
+        for (choice, octets) in script {
+            for effect in bearer.handle(.receive(octets[...]), database: &database, at: now) {
+                respond(to: effect, choice, &bearer, &database, at: now)
+            }
+            if choice & 0x40 != 0 {
+                _ = bearer.handle(.indicate(id: 1, handle: 3, value: octets), database: &database, at: now)
+            }
+            now = now.advanced(by: .seconds(Int(choice & 7)))
+            _ = bearer.wake(at: now)
+        }
+        _ = bearer.handle(.linkLost, database: &database, at: now)
+    }
+
+    private static func respond(
+        to effect: GATTEffect, _ choice: UInt8, _ bearer: inout GATTBearer, _ database: inout AttributeDatabase,
+        at now: Instant
+    ) {
+        guard choice & 0x80 == 0 else { return }
+        let error: ATTErrorCode? = choice & 0x10 == 0 ? nil : .unlikelyError
+        switch effect {
+        case .readRequested(let request):
+            let value = Array(repeating: choice, count: Int(choice))
+            _ = bearer.handle(.respond(id: request.id, error: error, value: value), database: &database, at: now)
+        case .writeRequested(let request):
+            _ = bearer.handle(.respond(id: request.id, error: error, value: []), database: &database, at: now)
+        default: break
+        }
+    }
+
+    static func attClient(_ script: Script) {
+        var (database, bearer, now, id) = (database(), GATTBearer(), Instant(), UInt64(0))
+        for (choice, octets) in script {
+            if choice & 0x80 != 0 {
+                id += 1
+                _ = bearer.handle(.submit(id: id, procedure(choice)), database: &database, at: now)
+            }
+            _ = bearer.handle(.receive(octets[...]), database: &database, at: now)
+            now = now.advanced(by: .seconds(Int(choice >> 4 & 3)))
+            _ = bearer.wake(at: now)
+        }
+        _ = bearer.handle(.linkLost, database: &database, at: now)
+    }
+
+    private static func procedure(_ choice: UInt8) -> GATTProcedure {
+        let characteristic = GATTCharacteristic(
+            uuid: .uuid16(0xFFF1), declaration: 2, value: 3, end: 9, properties: GATTProperties(rawValue: 0x3E))
+        return switch choice & 0x0F {
+        case 0: .exchangeMTU
+        case 1: .discoverPrimaryServices(only: nil)
+        case 2: .discoverPrimaryServices(only: [.uuid16(0xFFF0), .uuid128(7)])
+        case 3: .findIncludedServices(1...0xFFFF)
+        case 4: .discoverCharacteristics(1...0xFFFF)
+        case 5: .discoverDescriptors(characteristic)
+        case 6: .read(3)
+        case 7: .readByUUID(.uuid16(0x2A00), 1...0xFFFF)
+        case 8: .readMultiple([3, 5])
+        case 9: .readMultipleVariable([3, 5])
+        case 10: .write(3, value: [1])
+        case 11: .writeLong(3, value: Array(repeating: 1, count: 100))
+        case 12: .reliableWrite([GATTWritePart(handle: 3, offset: 0, value: Array(repeating: 1, count: 40))])
+        default: .subscribe(characteristic, .notifications)
+        }
+    }
+
+    // MARK: SMP
+
+    /// An honest pairing, disturbed: each step lets one PDU of it through, or puts in one of the fuzzer's.
+    static func securityManager(_ script: Script) {
+        var pair = [SecurityManager.Role.central, .peripheral].map(machine)
+        var waiting: [[[UInt8]]] = [[], []]
+        var now = Instant()
+        func handle(_ index: Int, _ input: SecurityManager.Input) {
+            for effect in pair[index].handle(input, at: now) {
+                switch effect {
+                case .send(let pdu): waiting[1 - index].append(pdu)
+                case .needsUser(.enterPasskey): _ = pair[index].handle(.passkeyEntered(123_456), at: now)
+                case .needsUser(.displayPasskey): break
+                case .needsUser: _ = pair[index].handle(.confirmed(true), at: now)
+                case .encrypt, .answerLongTermKey, .bonded, .finished, .failed: break
+                }
+            }
+        }
+        handle(0, .secure(authenticated: false))
+        for (choice, octets) in script {
+            let index = Int(choice & 1)
+            switch choice >> 1 & 7 {
+            case 0, 1, 2: if !waiting[index].isEmpty { handle(index, .receive(waiting[index].removeFirst()[...])) }
+            case 3: handle(index, .encryptionChanged(choice & 0x80 == 0 ? .encrypted : .keyMissing))
+            case 4: handle(index, .longTermKeyRequested(random: UInt64(choice >> 6), diversifier: 0))
+            default: handle(index, .receive(octets[...]))
+            }
+            now = now.advanced(by: .seconds(Int(choice >> 4 & 3)))
+            for side in pair.indices { _ = pair[side].wake(at: now) }
+        }
+    }
+
+    private static func machine(_ role: SecurityManager.Role) -> SecurityManager {
+        let own: UInt64 = role == .central ? 1 : 2
+        return SecurityManager(
+            role: role, local: DeviceAddress(own), remote: DeviceAddress(3 - own),
+            configuration: SecurityConfiguration(
+                identity: Identity(address: DeviceAddress(own), resolvingKey: SecretKey(UInt128(own)))),
+            random: SeededGenerator(seed: own))
+    }
+}
