@@ -48,7 +48,8 @@ struct ImportTests {
             "benchmark": backends.union(host),
             "FaultRunKit": layer0.union(["Simulation", "Host", "HostInterface"]),
             "faultrun": ["FaultRunKit"],
-            "FuzzKit": host.union(["ConformanceKit", "Simulation", "HCITransport", "LinkLayer", "SMP"]),
+            "FuzzKit": host.union(["ConformanceKit", "Simulation", "HCITransport", "LinkLayer", "SMP", "HostInterface"]
+            ),
             "fuzz": ["FuzzKit"],
             // For tests.
             "ProtocolTestKit": layer0,
