@@ -48,7 +48,7 @@ struct ImportTests {
             "benchmark": backends.union(host),
             "FaultRunKit": layer0.union(["Simulation", "Host", "HostInterface"]),
             "faultrun": ["FaultRunKit"],
-            "FuzzKit": host.union(["ConformanceKit", "Simulation", "HCITransport", "LinkLayer", "SMP", "HostInterface"]
+            "FuzzKit": host.union(["ConformanceKit", "Simulation", "HCITransport", "LinkLayer", "SMP", "Host"]
             ),
             "fuzz": ["FuzzKit"],
             // For tests.
