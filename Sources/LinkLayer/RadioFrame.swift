@@ -4,21 +4,25 @@ package import EventLoop
 package struct RadioFrame: Equatable, Sendable {
     /// The channel index, 0...39; 37...39 are the advertising channels. Core 6.0, Vol 6, Part B, 1.4.1.
     package var channel: UInt8
+    package var mode: RadioMode
     package var accessAddress: UInt32
     /// The PDU's header, its first octet in the low bits.
     package var header: UInt16
     /// The PDU behind its header, at most 255 octets.
     package var payload: ArraySlice<UInt8>
 
-    package init(channel: UInt8, accessAddress: UInt32, header: UInt16, payload: ArraySlice<UInt8>) {
+    package init(
+        channel: UInt8, mode: RadioMode = .le1M, accessAddress: UInt32, header: UInt16, payload: ArraySlice<UInt8>
+    ) {
         self.channel = channel
+        self.mode = mode
         self.accessAddress = accessAddress
         self.header = header
         self.payload = payload
     }
 
     /// How long it occupies the channel.
-    package var duration: Duration { AirTiming.duration(payloadCount: payload.count) }
+    package var duration: Duration { mode.duration(payloadCount: payload.count) }
 
     /// The PDU as it travels, without access address and CRC.
     package var octets: [UInt8] {
@@ -61,7 +65,7 @@ package enum RadioInput: Sendable {
 package enum RadioOrder: Equatable, Sendable {
     case transmit(RadioFrame, at: Instant)
     /// Listen from now on; `until` bounds the start of a packet, not its end.
-    case listen(channel: UInt8, accessAddress: UInt32, until: Instant)
+    case listen(channel: UInt8, phy: RadioPHY = .le1M, accessAddress: UInt32, until: Instant)
     /// Somebody else may have the radio.
     case release
 }

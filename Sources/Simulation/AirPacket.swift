@@ -1,4 +1,5 @@
 package import EventLoop
+package import LinkLayer
 
 /// A packet as somebody sees it who watches all of the air.
 package struct AirPacket: Equatable, Sendable {
@@ -13,6 +14,7 @@ package struct AirPacket: Equatable, Sendable {
 
     /// The channel index, 0...39.
     package var channel: UInt8
+    package var mode: RadioMode
     package var accessAddress: UInt32
     package var start: Instant
     package var duration: Duration

@@ -34,6 +34,7 @@ package final class Device {
 
     // What the medium knows of its receiver.
     var channel: UInt8?
+    var phy = RadioPHY.le1M
     var accessAddress: UInt32 = 0
     var listenerPlace = 0
     var isReceiving = false
@@ -125,8 +126,8 @@ extension Device: ControllerSurroundings {
     package func controllerSent(_ packet: [UInt8]) { world.deliver(packet, of: self, .controllerToHost) }
     package func transmit(_ frame: RadioFrame) { world.transmit(frame, from: self) }
     package func abortTransmission() { world.medium.abort(self) }
-    package func listen(channel: UInt8, accessAddress: UInt32) {
-        world.medium.tune(self, channel: channel, accessAddress: accessAddress)
+    package func listen(channel: UInt8, phy: RadioPHY, accessAddress: UInt32) {
+        world.medium.tune(self, channel: channel, phy: phy, accessAddress: accessAddress)
     }
     package func stopListening() { world.medium.untune(self) }
 }

@@ -18,7 +18,8 @@ final class Medium {
 
         func seen(by receptions: [AirPacket.Reception]) -> AirPacket {
             AirPacket(
-                channel: frame.channel, accessAddress: frame.accessAddress, start: start, duration: frame.duration,
+                channel: frame.channel, mode: frame.mode, accessAddress: frame.accessAddress, start: start,
+                duration: frame.duration,
                 octets: frame.octets, sender: sender.number, receptions: receptions)
         }
     }
@@ -43,7 +44,8 @@ final class Medium {
 
     // MARK: Listening
 
-    func tune(_ device: Device, channel: UInt8, accessAddress: UInt32) {
+    func tune(_ device: Device, channel: UInt8, phy: RadioPHY, accessAddress: UInt32) {
+        device.phy = phy
         device.accessAddress = accessAddress
         device.isReceiving = false
         if device.channel == channel { return }
@@ -77,7 +79,7 @@ final class Medium {
         if onAir.count > 1 { noteInterference(with: place) }
         for listener in listeners[Int(frame.channel)] {
             guard !listener.isReceiving, listener.accessAddress == frame.accessAddress,
-                let power = notice(from: sender, by: listener)
+                listener.phy == frame.mode.phy, let power = notice(frame.mode, from: sender, by: listener)
             else { continue }
             listener.isReceiving = true
             onAir[place].receivers.append((listener, power))
@@ -95,13 +97,13 @@ final class Medium {
     }
 
     /// How strong the packet is where the receiver is, in dBm; `nil` if it is not noticed there.
-    private func notice(from sender: Device, by listener: Device) -> Double? {
+    private func notice(_ mode: RadioMode, from sender: Device, by listener: Device) -> Double? {
         let chance = generator.next()
         let loss = environment.pathLoss(sender.position.distance(to: listener.position))
         // Two uniform numbers of 16 bits make a triangle: small deviations are likelier than large ones.
         let triangle = Double(chance & 0xFFFF) + Double(chance >> 16 & 0xFFFF) - 65535
         let power = sender.transmitPower - loss + environment.fading * triangle / 65535
-        guard power >= environment.sensitivity + RadioEnvironment.noticeableMargin else { return nil }
+        guard power >= environment.sensitivity(mode) + RadioEnvironment.noticeableMargin else { return nil }
         if environment.packetLoss > 0, Double(chance >> 32) < environment.packetLoss * 4_294_967_296 { return nil }
         return power
     }
@@ -142,9 +144,11 @@ final class Medium {
         guard !transmission.isBroken else { return false }
         for interferer in transmission.interferers {
             let loss = environment.pathLoss(interferer.position.distance(to: receiver.position))
-            guard power - (interferer.power - loss) >= environment.coChannelRejection else { return false }
+            guard power - (interferer.power - loss) >= environment.coChannelRejection(transmission.frame.mode) else {
+                return false
+            }
         }
-        let margin = power - environment.sensitivity
+        let margin = power - environment.sensitivity(transmission.frame.mode)
         guard margin < RadioEnvironment.safeMargin else { return true }
         let bits = (transmission.frame.payload.count + 10) * 8
         let chance = Double(generator.next() >> 11) / 9_007_199_254_740_992

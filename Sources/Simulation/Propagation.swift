@@ -1,4 +1,5 @@
 import Glibc
+import LinkLayer
 
 /// A place in the world, in metres.
 package struct Position: Hashable, Sendable {
@@ -27,7 +28,7 @@ package struct RadioEnvironment: Sendable {
     /// The power at which one bit in a thousand is wrong, in dBm: what radios on the market state for LE 1M; the
     /// specification asks for -70 (Core 6.0, Vol 6, Part A, 4.1).
     package var sensitivity = -95.0
-    /// By how many dB a packet must be stronger than another on its channel (Core 6.0, Vol 6, Part A, 4.2).
+    /// By how many dB a packet on LE 1M must be stronger than another on its channel (Core 6.0, Vol 6, Part A, 4.2).
     package var coChannelRejection = 21.0
     /// Fading moves the strength of each reception by at most so many dB, up or down.
     package var fading = 3.0
@@ -35,6 +36,26 @@ package struct RadioEnvironment: Sendable {
     package var packetLoss = 0.0
 
     package init() {}
+
+    /// The same on any PHY. Twice the bandwidth lets in twice the noise, 3 dB; of the coded PHY with S=8 Nordic states
+    /// 8 dB more for its nRF52840 (-103 and -95 dBm), of which S=2 gets half.
+    func sensitivity(_ mode: RadioMode) -> Double {
+        switch mode {
+        case .le1M: sensitivity
+        case .le2M: sensitivity + 3
+        case .codedS2: sensitivity - 4
+        case .codedS8: sensitivity - 8
+        }
+    }
+
+    /// The same on any PHY: Core 6.0, Vol 6, Part A, 4.2, tables of C/I.
+    func coChannelRejection(_ mode: RadioMode) -> Double {
+        switch mode {
+        case .le1M, .le2M: coChannelRejection
+        case .codedS2: coChannelRejection - 4
+        case .codedS8: coChannelRejection - 9
+        }
+    }
 
     /// In dB, over a distance in metres; nearer than 10 cm the model makes no sense, and is not followed.
     func pathLoss(_ distance: Double) -> Double {

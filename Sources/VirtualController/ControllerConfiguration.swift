@@ -32,16 +32,19 @@ package struct ControllerConfiguration: Sendable {
     static let features: LEFeatures = [
         .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange,
         .ping,
-        .dataPacketLengthExtension, .privacy, .extendedScannerFilterPolicies, .channelSelectionAlgorithm2,
+        .dataPacketLengthExtension, .phy2M, .codedPHY, .privacy, .extendedScannerFilterPolicies,
+        .channelSelectionAlgorithm2,
     ]
 
     var clockAccuracy: Int { [500, 250, 150, 100, 75, 50, 30, 20][Int(clockAccuracyClass & 7)] }
 
-    func capabilities(hostAnswersParameterRequests: Bool) -> LinkCapabilities {
-        LinkCapabilities(
+    func capabilities(hostAnswersParameterRequests: Bool, phys: PHYPreferences) -> LinkCapabilities {
+        var capabilities = LinkCapabilities(
             features: Self.features.rawValue, version: Self.version, maxOctets: maxDataOctets,
             clockAccuracy: clockAccuracy, hostAnswersParameterRequests: hostAnswersParameterRequests,
             completionBatch: max(1, Int(aclCount) / 3))
+        capabilities.phyPreferences = phys
+        return capabilities
     }
 }
 
@@ -62,6 +65,7 @@ struct HostSettings {
     /// When the private addresses were made.
     var lastRenewal = Instant()
     var channels = ChannelMap()
+    var phys = PHYPreferences.all
     var suggestedTxOctets: UInt16 = 27
     var suggestedTxTime: UInt16 = 328
 

@@ -12,7 +12,8 @@ extension VirtualController {
         case .leSetDataLength:
             run(LESetDataLength.self, parameters, on: \.handle) { command, link throws(HCIErrorCode) in
                 try Self.check(octets: command.txOctets, time: command.txTime)
-                self.start(.length(maxTxOctets: min(command.txOctets, longest)), on: link, at: now)
+                self.start(
+                    .length(maxTxOctets: min(command.txOctets, longest), maxTxTime: command.txTime), on: link, at: now)
             }
         case .leReadSuggestedDefaultDataLength:
             run(LEReadSuggestedDefaultDataLength.self, parameters) { _, answer in
@@ -28,28 +29,30 @@ extension VirtualController {
         case .leReadMaximumDataLength:
             run(LEReadMaximumDataLength.self, parameters) { _, answer in
                 answer.txOctets = longest
-                answer.txTime = Connection.time(ofOctets: longest)
+                answer.txTime = self.longestTime
                 answer.rxOctets = longest
-                answer.rxTime = Connection.time(ofOctets: longest)
+                answer.rxTime = self.longestTime
             }
         case .leReadPHY:
             run(LEReadPHY.self, parameters) { command, answer throws(HCIErrorCode) in
-                answer.handle = try self.checkedLink(command.handle).handle
+                let connection = try self.checkedLink(command.handle).connection
+                answer.handle = command.handle
+                answer.tx = PHY(rawValue: connection.transmitPHY.rawValue)
+                answer.rx = PHY(rawValue: connection.receivePHY.rawValue)
             }
         case .leSetDefaultPHY:
             run(LESetDefaultPHY.self, parameters) { command throws(HCIErrorCode) in
-                try Self.check(command.tx, command.rx, noPreference: command.noPreference)
+                self.settings.phys = try Self.preferences(command.tx, command.rx, noPreference: command.noPreference)
             }
         case .leSetPHY:
             begin(LESetPHY.self, parameters) { command throws(HCIErrorCode) in
                 let link = try self.checkedLink(command.handle)
-                try Self.check(command.tx, command.rx, noPreference: command.noPreference)
-                return {
-                    // The link is on the only PHY there is; the host is told so. 7.8.49.
-                    var event = LEPHYUpdateComplete()
-                    event.handle = link.handle
-                    self.emit(event)
-                }
+                var preferences = try Self.preferences(
+                    command.tx, command.rx, noPreference: command.noPreference)
+                // 1 asks for S=2, 2 for S=8. 7.8.49.
+                guard command.options <= 2 else { throw .invalidParameters }
+                preferences.prefersS2 = command.options == 1
+                return { self.start(.phy(preferences), on: link, at: now) }
             }
         default:
             return false
@@ -61,11 +64,23 @@ extension VirtualController {
         guard (27...251).contains(octets), (328...17040).contains(time) else { throw .invalidParameters }
     }
 
-    private static func check(
+    /// The longest packet that it receives, in µs.
+    private var longestTime: UInt16 {
+        configuration.capabilities(hostAnswersParameterRequests: false, phys: settings.phys).maxTime
+    }
+
+    private static func preferences(
         _ transmit: PHYPreference, _ receive: PHYPreference, noPreference: UInt8
-    ) throws(HCIErrorCode) {
-        let wantsOther1 = noPreference & 0b01 == 0 && !transmit.contains(.le1M)
-        let wantsOther2 = noPreference & 0b10 == 0 && !receive.contains(.le1M)
-        guard !wantsOther1, !wantsOther2 else { throw .unsupportedFeature }
+    ) throws(HCIErrorCode) -> PHYPreferences {
+        func wish(_ preference: PHYPreference, isGiven: Bool) throws(HCIErrorCode) -> UInt8 {
+            guard isGiven else { return PHYPreferences.all.wishes.transmit }
+            guard preference.rawValue & ~0b111 == 0 else { throw .unsupportedFeature }
+            guard !preference.isEmpty else { throw .invalidParameters }
+            return preference.rawValue
+        }
+        return PHYPreferences(
+            wishes: PHYWishes(
+                transmit: try wish(transmit, isGiven: noPreference & 0b01 == 0),
+                receive: try wish(receive, isGiven: noPreference & 0b10 == 0)))
     }
 }

@@ -98,7 +98,7 @@ extension VirtualController {
         while index < links.count, links[index].handle == 0x0040 + UInt16(index) { index += 1 }
         let answers = isUnmasked(.remoteConnectionParameterRequest)
         let connection = Connection(
-            setup, capabilities: configuration.capabilities(hostAnswersParameterRequests: answers))
+            setup, capabilities: configuration.capabilities(hostAnswersParameterRequests: answers, phys: settings.phys))
         let link = Link(
             handle: 0x0040 + UInt16(index), connection: connection,
             clockAccuracyClass: setup.role == .peripheral ? setup.offer.sleepClockAccuracy : 0)
@@ -111,7 +111,10 @@ extension VirtualController {
             emit(event)
         }
         if settings.suggestedTxOctets > 27 {
-            start(.length(maxTxOctets: min(settings.suggestedTxOctets, configuration.maxDataOctets)), on: link, at: now)
+            start(
+                .length(
+                    maxTxOctets: min(settings.suggestedTxOctets, configuration.maxDataOctets),
+                    maxTxTime: settings.suggestedTxTime), on: link, at: now)
         }
         noteOccupiedTimes()
     }
@@ -204,14 +207,29 @@ extension VirtualController {
             event.subversion = version.subversion
             emit(event)
         case .lengthChanged(let transmit, let receive):
-            var event = LEDataLengthChange()
-            event.handle = link.handle
-            event.txOctets = UInt16(transmit)
-            event.txTime = Connection.time(ofOctets: UInt16(transmit))
-            event.rxOctets = UInt16(receive)
-            event.rxTime = Connection.time(ofOctets: UInt16(receive))
-            emit(event)
+            emitLengths(of: link, transmit, receive)
+        case .phyUpdated(let error):
+            emitPHYs(of: link, HCIErrorCode(rawValue: error.rawValue))
         }
+    }
+
+    private func emitLengths(of link: Link, _ transmit: EffectiveLength, _ receive: EffectiveLength) {
+        var event = LEDataLengthChange()
+        event.handle = link.handle
+        event.txOctets = UInt16(transmit.octets)
+        event.txTime = transmit.time
+        event.rxOctets = UInt16(receive.octets)
+        event.rxTime = receive.time
+        emit(event)
+    }
+
+    private func emitPHYs(of link: Link, _ status: HCIErrorCode) {
+        var event = LEPHYUpdateComplete()
+        event.status = status
+        event.handle = link.handle
+        event.tx = PHY(rawValue: link.connection.transmitPHY.rawValue)
+        event.rx = PHY(rawValue: link.connection.receivePHY.rawValue)
+        emit(event)
     }
 
     private func emitUpdate(of link: Link, _ status: HCIErrorCode, _ timing: ConnectionTiming) {

@@ -14,7 +14,7 @@ package protocol ControllerSurroundings: AnyObject {
     /// The packet on the air breaks off; nothing follows.
     func abortTransmission()
     /// From this instant the receiver is tuned to the channel and looks for the access address.
-    func listen(channel: UInt8, accessAddress: UInt32)
+    func listen(channel: UInt8, phy: RadioPHY, accessAddress: UInt32)
     /// The receiver is off.
     func stopListening()
 }
@@ -165,9 +165,9 @@ package final class VirtualController {
                 radio = .armed(at: start)
                 armedFrame = frame
             }
-        case .listen(let channel, let accessAddress, let end):
+        case .listen(let channel, let phy, let accessAddress, let end):
             radio = .listening(until: end)
-            surroundings.listen(channel: channel, accessAddress: accessAddress)
+            surroundings.listen(channel: channel, phy: phy, accessAddress: accessAddress)
         case .release:
             silenceRadio()
             holder = .nobody

@@ -54,7 +54,8 @@ struct ControlTests {
             Issue.record("not reported")
             return
         }
-        #expect(transmit == 27 && receive == 251)
+        #expect(transmit == EffectiveLength(octets: 27, time: 328))
+        #expect(receive == EffectiveLength(octets: 251, time: 2120))
     }
 
     @Test("5.1.6: LL_TERMINATE_IND is acknowledged, then the connection is over")

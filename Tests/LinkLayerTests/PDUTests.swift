@@ -39,11 +39,18 @@ struct PDUTests {
     }
 
     /// Core 6.0, Vol 6, Part B, 2.1 and the table of `reference/limits.md`.
-    @Test("Air time on LE 1M")
-    func airTime() {
-        #expect(AirTiming.duration(payloadCount: 0) == .microseconds(80))
-        #expect(AirTiming.duration(payloadCount: 27) == .microseconds(296))
-        #expect(AirTiming.duration(payloadCount: 37) == .microseconds(376))
+    @Test(
+        "Air times; the longest ones are those of Vol 6, Part B, 4.5.10",
+        arguments: [
+            (RadioMode.le1M, 80, 296, 2120), (.le2M, 44, 152, 1064), (.codedS2, 462, 894, 4542),
+            (.codedS8, 720, 2448, 17040),
+        ])
+    func airTime(mode: RadioMode, empty: Int, data: Int, longest: Int) {
+        #expect(mode.duration(payloadCount: 0) == .microseconds(empty))
+        #expect(mode.duration(payloadCount: 27) == .microseconds(data))
+        #expect(mode.duration(payloadCount: 255) == .microseconds(longest))
+        #expect(mode.octets(in: UInt16(longest)) == 251)
+        #expect(mode.octets(in: UInt16(longest) - 1) == 250)
     }
 
     @Test(

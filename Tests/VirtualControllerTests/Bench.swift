@@ -24,7 +24,7 @@ final class Bench: ControllerSurroundings {
         transmissionEnd = now.advanced(by: frame.duration)
     }
     func abortTransmission() { transmissionEnd = nil }
-    func listen(channel: UInt8, accessAddress: UInt32) { listeningChannel = channel }
+    func listen(channel: UInt8, phy: RadioPHY, accessAddress: UInt32) { listeningChannel = channel }
     func stopListening() { listeningChannel = nil }
 
     /// Sends octets and returns what came back at once.

@@ -42,6 +42,9 @@ package struct Connection: Sendable {
     /// Events jumped over under the latency that might still be attended.
     var skipped = 0
     package internal(set) var interval: Duration
+    /// How this side sends, and how the peer's last packet was sent.
+    var transmitMode = RadioMode.le1M
+    var receiveMode = RadioMode.le1M
     private var widening: Duration
 
     // Within an event.
@@ -78,6 +81,7 @@ package struct Connection: Sendable {
         timing = setup.offer.timing
         channels = setup.offer.channels
         self.capabilities = capabilities
+        control.phyPreferences = capabilities.phyPreferences
         selection =
             setup.usesAlgorithm2
             ? .algorithm2(accessAddress: setup.offer.accessAddress)
@@ -121,7 +125,8 @@ package struct Connection: Sendable {
 
     /// The time in which one exchange of the longest packets fits.
     package var exchangeTime: Duration {
-        AirTiming.duration(payloadCount: max(nextCount, 27)) * 2 + AirTiming.interFrameSpace * 2
+        transmitMode.duration(payloadCount: max(nextCount, 27)) + receiveMode.duration(payloadCount: 27)
+            + AirTiming.interFrameSpace * 2
     }
 
     /// How many events in a row went by unheard, for whoever decides between two connections.
@@ -193,8 +198,8 @@ package struct Connection: Sendable {
         case .peripheral:
             phase = .listening
             return .listen(
-                channel: channel, accessAddress: accessAddress,
-                until: anchor.advanced(by: window + receiveMargin + AirTiming.synchronization))
+                channel: channel, phy: receiveMode.phy, accessAddress: accessAddress,
+                until: anchor.advanced(by: window + receiveMargin + receiveMode.phy.synchronization))
         }
     }
 
@@ -211,13 +216,15 @@ package struct Connection: Sendable {
         }
         phase = .listening
         return .listen(
-            channel: channel, accessAddress: accessAddress, until: now.advanced(by: AirTiming.answerWindow))
+            channel: channel, phy: receiveMode.phy, accessAddress: accessAddress,
+            until: now.advanced(by: receiveMode.phy.answerWindow))
     }
 
     private mutating func hear(
         _ reception: Reception, at now: Instant, reports: inout [ConnectionReport]
     ) -> RadioOrder {
         rssi = reception.rssi
+        if reception.frame.mode.phy == receiveMode.phy { receiveMode = reception.frame.mode }
         if role == .peripheral, !hasAnchor {
             // The anchor is the start of the event's first packet, readable or not. Vol 6, Part B, 4.5.1.
             hasAnchor = true
@@ -242,7 +249,7 @@ package struct Connection: Sendable {
         let start = now.advanced(by: AirTiming.interFrameSpace)
         switch role {
         case .peripheral:
-            let shortest = AirTiming.duration(payloadCount: inFlight?.payload.count ?? 0)
+            let shortest = transmitMode.duration(payloadCount: inFlight?.payload.count ?? 0)
             guard start.advanced(by: shortest) <= limit || control.farewell != nil else {
                 return leaveEvent(reports: &reports)
             }
@@ -257,11 +264,11 @@ package struct Connection: Sendable {
 
     /// Whether a packet of this side and an answer still end before the event must.
     private func fits(from now: Instant, emptyAnswer: Bool) -> Bool {
-        let longest = control.receiveOctets + (encryption.receive == nil ? 0 : LinkEncryption.micLength)
-        let answer = emptyAnswer ? AirTiming.emptyPacket : AirTiming.duration(payloadCount: longest)
+        let longest = control.receiveLength.octets + (encryption.receive == nil ? 0 : LinkEncryption.micLength)
+        let answer = receiveMode.duration(payloadCount: emptyAnswer ? 0 : longest)
         // A peripheral asks whether the central's packet and its own answer fit, and knows of neither how long.
         let count = role == .peripheral ? 0 : inFlight?.payload.count ?? nextCount
-        let own = AirTiming.duration(payloadCount: count)
+        let own = transmitMode.duration(payloadCount: count)
         return now.advanced(by: AirTiming.interFrameSpace + own + AirTiming.interFrameSpace + answer) <= limit
     }
 

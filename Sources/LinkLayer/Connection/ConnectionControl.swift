@@ -50,8 +50,9 @@ extension Connection {
         return control.waiting.contains { if case .update = $0 { true } else { false } }
     }
 
-    private mutating func startNext(at now: Instant, reports: inout [ConnectionReport]) {
-        while control.running == nil, !control.waiting.isEmpty {
+    mutating func startNext(at now: Instant, reports: inout [ConnectionReport]) {
+        // What both sides have agreed for an instant comes first. 5.3.
+        while control.running == nil, !control.waiting.isEmpty, !control.awaitsInstant {
             let procedure = control.waiting.removeFirst()
             guard begin(procedure, at: now, reports: &reports) else { continue }
             control.running = (procedure, now.advanced(by: ControlState.responseTimeout))
@@ -88,9 +89,12 @@ extension Connection {
                 return false
             }
             sendVersion(at: now)
-        case .length(let maxTxOctets):
+        case .length(let maxTxOctets, let maxTxTime):
             control.ownMaxTxOctets = maxTxOctets
+            control.ownMaxTxTime = maxTxTime
             sendControl(controlPayload(.lengthRequest, ownLengths), at: now)
+        case .phy(let preferences):
+            beginPHYUpdate(preferences, at: now)
         case .encrypt(let order):
             beginEncryption(order, at: now)
         case .ping:
@@ -123,7 +127,7 @@ extension Connection {
         attendNextEvent(at: now)
     }
 
-    private mutating func sendReject(_ opcode: ControlOpcode, _ error: LinkError, at now: Instant) {
+    mutating func sendReject(_ opcode: ControlOpcode, _ error: LinkError, at now: Instant) {
         sendControl(controlPayload(.rejectExtended, ExtendedReject(rejectedOpcode: opcode, error: error)), at: now)
     }
 
@@ -134,7 +138,7 @@ extension Connection {
     }
 
     /// An event that both sides reach after the announcement, even if some packets get lost. 5.1.1: at least six.
-    private var nextInstant: Int { event + 6 + Int(timing.latency) }
+    var nextInstant: Int { event + 6 + Int(timing.latency) }
 
     private mutating func sendUpdate(_ range: LinkParameterRange, at now: Instant) {
         var indication = ConnectionUpdateIndication()
@@ -153,8 +157,13 @@ extension Connection {
         if let pending = control.pendingChannels, event >= pending.event {
             channels = pending.channels
             control.pendingChannels = nil
-            if case .channelMap = control.running?.procedure { finish(at: anchor, reports: &reports) }
+            if case .channelMap = control.running?.procedure {
+                finish(at: anchor, reports: &reports)
+            } else {
+                startNext(at: anchor, reports: &reports)
+            }
         }
+        applyPHYs(reports: &reports)
         guard let pending = control.pendingUpdate, event >= pending.event else { return }
         control.pendingUpdate = nil
         let isChange = timing != pending.indication.timing
@@ -165,13 +174,14 @@ extension Connection {
         if case .update = control.running?.procedure {
             reports.append(.updated(timing))
             finish(at: anchor, reports: &reports)
-        } else if isChange {
-            reports.append(.updated(timing))
+        } else {
+            if isChange { reports.append(.updated(timing)) }
+            startNext(at: anchor, reports: &reports)
         }
     }
 
     /// The event that an instant of 16 bits means; `nil` if it has passed. 5.5.
-    private func event(at instant: UInt16) -> Int? {
+    func event(at instant: UInt16) -> Int? {
         let distance = instant &- UInt16(truncatingIfNeeded: event)
         return distance < 32767 ? event + Int(distance) : nil
     }
@@ -270,12 +280,14 @@ extension Connection {
             reports.append(.remoteFeatures(error, 0))
         case .versionExchange where Self.isRefused(.version, by: opcode):
             reports.append(.remoteVersion(error, VersionIndication()))
+        case .phy where Self.isRefused(.phyRequest, by: opcode):
+            reports.append(.phyUpdated(error))
         case .length where Self.isRefused(.lengthRequest, by: opcode),
             .ping where Self.isRefused(.pingRequest, by: opcode):
             break
         case .encrypt where Self.isRefused(.encryptionRequest, .pauseEncryptionRequest, by: opcode):
             encryptionRefused(error, at: now, reports: &reports)
-        case .update, .channelMap, .featureExchange, .versionExchange, .length, .ping, .encrypt:
+        case .update, .channelMap, .featureExchange, .versionExchange, .length, .phy, .ping, .encrypt:
             return
         }
         finish(at: now, reports: &reports)

@@ -2,7 +2,7 @@ import ByteCodec
 import EventLoop
 
 // The procedures in which both sides tell each other something: features, version, ping, lengths. Core 6.0, Vol 6, Part
-// B, 5.1.4, 5.1.5, 5.1.8, 5.1.9.
+// B, 5.1.4, 5.1.5, 5.1.8, 5.1.9, 5.1.10.
 
 extension Connection {
     mutating func takeExchange(
@@ -30,6 +30,8 @@ extension Connection {
         case .pingResponse:
             _ = try NoFields(octets: fields)
             if case .ping = control.running?.procedure { finish(at: now, reports: &reports) }
+        case .phyRequest, .phyResponse, .phyUpdate:
+            try takePHY(opcode, fields, at: now, reports: &reports)
         case .lengthRequest:
             takeLengths(try LengthParameters(octets: fields), reports: &reports)
             sendControl(controlPayload(.lengthResponse, ownLengths), at: now)
@@ -47,23 +49,36 @@ extension Connection {
     var ownLengths: LengthParameters {
         var lengths = LengthParameters()
         lengths.maxRxOctets = capabilities.maxOctets
-        lengths.maxRxTime = Self.time(ofOctets: capabilities.maxOctets)
+        lengths.maxRxTime = capabilities.maxTime
         lengths.maxTxOctets = control.ownMaxTxOctets
-        lengths.maxTxTime = Self.time(ofOctets: control.ownMaxTxOctets)
+        lengths.maxTxTime = control.ownMaxTxTime
         return lengths
     }
 
-    /// In µs on the 1M PHY, with room for the four octets of the integrity check that encryption adds.
-    package static func time(ofOctets count: UInt16) -> UInt16 { (count + 14) * 8 }
-
     private mutating func takeLengths(_ lengths: LengthParameters, reports: inout [ConnectionReport]) {
-        control.peerMaxRxOctets = max(lengths.maxRxOctets, 27)
-        control.peerMaxTxOctets = max(lengths.maxTxOctets, 27)
-        let transmit = Int(min(control.ownMaxTxOctets, control.peerMaxRxOctets))
-        let receive = Int(min(capabilities.maxOctets, control.peerMaxTxOctets))
-        guard transmit != queue.maxOctets || receive != control.receiveOctets else { return }
-        queue.maxOctets = transmit
-        control.receiveOctets = receive
+        control.peerLengths = lengths
+        updateLengths(reports: &reports)
+    }
+
+    /// Works out what a PDU may hold from what both sides have said and the PHYs in use.
+    mutating func updateLengths(reports: inout [ConnectionReport]) {
+        let own = ownLengths
+        let peer = control.peerLengths
+        let transmit = EffectiveLength(
+            octets: Int(max(27, min(own.maxTxOctets, peer.maxRxOctets))),
+            time: Self.effectiveTime(min(own.maxTxTime, peer.maxRxTime), on: transmitMode.phy))
+        let receive = EffectiveLength(
+            octets: Int(max(27, min(own.maxRxOctets, peer.maxTxOctets))),
+            time: Self.effectiveTime(min(own.maxRxTime, peer.maxTxTime), on: receiveMode.phy))
+        queue.maxOctets = max(27, min(transmit.octets, transmitMode.octets(in: transmit.time)))
+        guard transmit != control.transmitLength || receive != control.receiveLength else { return }
+        control.transmitLength = transmit
+        control.receiveLength = receive
         reports.append(.lengthChanged(transmit: transmit, receive: receive))
+    }
+
+    /// The shortest of the times that count, in which 27 octets and an integrity check fit.
+    private static func effectiveTime(_ time: UInt16, on phy: RadioPHY) -> UInt16 {
+        max(time, phy == .coded ? 2704 : 328)
     }
 }

@@ -11,6 +11,8 @@ package enum ConnectionRole: UInt8, Sendable {
 package struct LinkCapabilities: Sendable {
     /// The bits of Core 6.0, Vol 6, Part B, 4.6.
     package var features: UInt64
+    /// What the host likes of PHYs, where it has not said anything about this link.
+    package var phyPreferences = PHYPreferences.all
     package var version: VersionIndication
     /// The most octets that one data PDU may hold, either way: 27...251.
     package var maxOctets: UInt16
@@ -20,6 +22,14 @@ package struct LinkCapabilities: Sendable {
     package var hostAnswersParameterRequests: Bool
     /// After how many completed packets the host is told at once, and not at the end of the event.
     package var completionBatch: Int
+
+    func supports(_ feature: LinkFeatures) -> Bool { features & feature.rawValue != 0 }
+
+    /// The longest time in µs that it receives: Vol 6, Part B, 4.5.10.
+    package var maxTime: UInt16 {
+        let mode = supports(.codedPHY) ? RadioMode.codedS8 : .le1M
+        return UInt16(mode.duration(payloadCount: Int(maxOctets) + 4) / .microseconds(1))
+    }
 
     package init(
         features: UInt64, version: VersionIndication, maxOctets: UInt16, clockAccuracy: Int,
@@ -82,6 +92,17 @@ package enum ConnectionReport: Sendable {
     case authenticatedPayloadTimeout
     case remoteFeatures(LinkError, UInt64)
     case remoteVersion(LinkError, VersionIndication)
-    /// The most octets of a data PDU from now on.
-    case lengthChanged(transmit: Int, receive: Int)
+    /// The most octets of a data PDU from now on, and the longest time that one takes, in µs.
+    case lengthChanged(transmit: EffectiveLength, receive: EffectiveLength)
+    /// The link's PHYs have changed, or the procedure that the host asked for has ended without a change.
+    case phyUpdated(LinkError)
+}
+
+/// The limits of data PDUs in one direction: `connEffectiveMaxTxOctets` and `connEffectiveMaxTxTime`, or `Rx`.
+///
+/// Source: Core 6.0, Vol 6, Part B, 4.5.10.
+package struct EffectiveLength: Equatable, Sendable {
+    package var octets: Int
+    /// In µs.
+    package var time: UInt16
 }

@@ -59,7 +59,7 @@ extension Connection {
         let outgoing: TransmitQueue.Outgoing
         if let unacknowledged = inFlight {
             outgoing = unacknowledged
-        } else if start.advanced(by: AirTiming.duration(payloadCount: nextCount)) <= limit {
+        } else if start.advanced(by: transmitMode.duration(payloadCount: nextCount)) <= limit {
             outgoing = removeNext()
         } else {
             outgoing = .empty
@@ -72,7 +72,8 @@ extension Connection {
             payloadCount: outgoing.payload.count)
         return .transmit(
             RadioFrame(
-                channel: channel, accessAddress: accessAddress, header: header.rawValue, payload: outgoing.payload),
+                channel: channel, mode: transmitMode, accessAddress: accessAddress, header: header.rawValue,
+                payload: outgoing.payload),
             at: start)
     }
 

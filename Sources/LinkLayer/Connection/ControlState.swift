@@ -12,8 +12,10 @@ package enum LinkProcedure: Sendable {
     case featureExchange
     /// 5.1.5.
     case versionExchange
-    /// The most octets that this side wants to send in one PDU. 5.1.9.
-    case length(maxTxOctets: UInt16)
+    /// The most octets that this side wants to send in one PDU, and the longest time in µs. 5.1.9.
+    case length(maxTxOctets: UInt16, maxTxTime: UInt16)
+    /// 5.1.10.
+    case phy(PHYPreferences)
     /// Central only. 5.1.3.
     case encrypt(EncryptionOrder)
     /// 5.1.8.
@@ -33,6 +35,8 @@ struct ControlState: Sendable {
 
     var pendingUpdate: (indication: ConnectionUpdateIndication, event: Int)?
     var pendingChannels: (channels: UsedChannels, event: Int)?
+    var pendingPHYs: PHYChange?
+    var phyPreferences = PHYPreferences.all
 
     var remoteFeatures: UInt64?
     var remoteVersion: VersionIndication?
@@ -43,14 +47,15 @@ struct ControlState: Sendable {
     /// The peer has ended the connection for this reason; one last packet tells it so.
     var farewell: LinkError?
 
-    var receiveOctets = 27
+    var transmitLength = EffectiveLength(octets: 27, time: 328)
+    var receiveLength = EffectiveLength(octets: 27, time: 328)
     /// What the peer said it takes and sends in one PDU.
-    var peerMaxRxOctets: UInt16 = 27
-    var peerMaxTxOctets: UInt16 = 27
+    var peerLengths = LengthParameters()
     var ownMaxTxOctets: UInt16 = 27
+    var ownMaxTxTime: UInt16 = 328
 
     var isTerminating: Bool { terminateUntil != nil }
-    var awaitsInstant: Bool { pendingUpdate != nil || pendingChannels != nil }
+    var awaitsInstant: Bool { pendingUpdate != nil || pendingChannels != nil || pendingPHYs != nil }
     var deadline: Instant? {
         guard let running else { return terminateUntil }
         return terminateUntil.map { min($0, running.until) } ?? running.until

@@ -74,8 +74,9 @@ extension Connection {
 
     /// In the form that the peer is known to understand. 2.4.2.14, 2.4.2.18.
     private mutating func rejectEncryption(_ error: LinkError, at now: Instant) {
-        let extendedReject: UInt64 = 1 << 2
-        let isUnderstood = (control.remoteFeatures ?? 0) & capabilities.features & extendedReject != 0
+        let isUnderstood =
+            LinkFeatures(rawValue: control.remoteFeatures ?? 0).contains(.extendedReject)
+            && capabilities.supports(.extendedReject)
         sendUrgent(
             isUnderstood
                 ? controlPayload(

@@ -116,7 +116,7 @@ package struct Advertiser: Sendable {
 
     /// How long one event may take: on each channel the PDU and the wait for an answer.
     package var eventTime: Duration {
-        let exchange = AirTiming.duration(payloadCount: framePayload.count) + AirTiming.answerWindow
+        let exchange = RadioMode.le1M.duration(payloadCount: framePayload.count) + RadioPHY.le1M.answerWindow
         return (exchange + AirTiming.interFrameSpace) * parameters.channels.count
     }
 
@@ -144,7 +144,7 @@ package struct Advertiser: Sendable {
             state = .listening
             return .listen(
                 channel: parameters.channels[channelIndex], accessAddress: advertisingAccessAddress,
-                until: now.advanced(by: AirTiming.answerWindow))
+                until: now.advanced(by: RadioPHY.le1M.answerWindow))
         case (.listening, .heard(let reception)):
             return answer(reception, at: now, reports: &reports)
         case (.listening, .silence), (.responding, .sent):

@@ -165,7 +165,7 @@ package struct Initiator: Sendable {
         offer.channels = parameters.channels
         offer.hopIncrement = UInt8.random(in: 5...16, using: &generator)
         offer.sleepClockAccuracy = parameters.sleepClockAccuracy
-        let end = start.advanced(by: AirTiming.duration(payloadCount: 34))
+        let end = start.advanced(by: RadioMode.le1M.duration(payloadCount: 34))
         offer.windowOffset = quietestOffset(from: end.advanced(by: AirTiming.slot))
         return offer
     }

@@ -76,7 +76,7 @@ package struct Scanner: Sendable {
             state = .awaiting(advertiser)
             return .listen(
                 channel: window.channel, accessAddress: advertisingAccessAddress,
-                until: now.advanced(by: AirTiming.answerWindow))
+                until: now.advanced(by: RadioPHY.le1M.answerWindow))
         case (.awaiting(let advertiser), .heard(let reception)):
             let hasAnswered = isAnswer(reception, of: advertiser)
             backoff.note(success: hasAnswered, using: &generator)

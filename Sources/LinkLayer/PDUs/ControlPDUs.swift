@@ -29,6 +29,9 @@ package struct ControlOpcode: RawRepresentable, Hashable, Sendable {
     package static let pingResponse = ControlOpcode(rawValue: 0x13)
     package static let lengthRequest = ControlOpcode(rawValue: 0x14)
     package static let lengthResponse = ControlOpcode(rawValue: 0x15)
+    package static let phyRequest = ControlOpcode(rawValue: 0x16)
+    package static let phyResponse = ControlOpcode(rawValue: 0x17)
+    package static let phyUpdate = ControlOpcode(rawValue: 0x18)
 }
 
 /// The octets of an LL control PDU: opcode, then fields.
