@@ -5,6 +5,7 @@ final class PromiseWatch {
     private var waiting: [RequestNumber: HostRequest] = [:]
     private var isLinkUp = false
     private var subscriptions: Set<Subscription> = []
+    private var channels: Set<ChannelNumber> = []
 
     private struct Subscription: Hashable {
         let central: PeerID
@@ -37,6 +38,10 @@ final class PromiseWatch {
         case .unsubscribed(let central, let characteristic):
             let subscription = Subscription(central: central, characteristic: characteristic)
             return subscriptions.remove(subscription) == nil ? ["was not subscribed: \(event)"] : []
+        case .channelOpened(let channel):
+            return channels.insert(channel.number).inserted ? [] : ["opened twice: \(event)"]
+        case .channelReceived(let number, _): return channels.contains(number) ? [] : ["no channel, but \(event)"]
+        case .channelClosed(let number, _): return channels.remove(number) == nil ? ["no channel, but \(event)"] : []
         case .peerKnown, .discovered, .readRequested, .writeRequested, .centralMTUChanged, .security: return []
         }
     }
@@ -48,6 +53,8 @@ final class PromiseWatch {
         switch (request, result) {
         case (.connect, .success): isLinkUp = true
         case (.disconnect, .success): isLinkUp = false
+        case (.openChannel, .success(.channel(let channel))): channels.insert(channel.number)
+        case (.closeChannel(let number), .success): channels.remove(number)
         default: break
         }
         return []

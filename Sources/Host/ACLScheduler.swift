@@ -11,6 +11,7 @@ package struct ACLScheduler {
         var sent = 0
         /// Whom to tell when the controller has all of it.
         var token: UInt64?
+        var isAnswer: Bool
     }
 
     fileprivate struct Lane {
@@ -20,7 +21,7 @@ package struct ACLScheduler {
         var head = 0
         /// Packets that lie in the controller.
         var outstanding = 0
-        /// PDUs that wait here and have no token: what this host says by itself, such as answers to the peer.
+        /// PDUs that wait here and that this host says by itself, such as answers to the peer.
         var answers = 0
 
         var isEmpty: Bool { head == pdus.count }
@@ -57,13 +58,17 @@ package struct ACLScheduler {
     }
 
     /// Puts a PDU in line.
-    package mutating func enqueue(_ octets: [UInt8], on handle: UInt16, token: UInt64?) {
+    ///
+    /// - Parameter isAnswer: whether this host says it by itself; by default, what has no token.
+    package mutating func enqueue(_ octets: [UInt8], on handle: UInt16, token: UInt64?, isAnswer: Bool? = nil) {
+        let isAnswer = isAnswer ?? (token == nil)
         guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return }
-        lanes[index].pdus.append(PDU(octets: octets, token: token))
-        if token == nil { lanes[index].answers += 1 }
+        lanes[index].pdus.append(PDU(octets: octets, token: token, isAnswer: isAnswer))
+        if isAnswer { lanes[index].answers += 1 }
     }
 
-    /// How many PDUs without a token wait for a link. They pile up if a peer asks and asks, and takes no answer.
+    /// How many PDUs that this host says by itself wait for a link. They pile up if a peer asks and asks, and takes no
+    /// answer.
     package func waitingAnswers(on handle: UInt16) -> Int {
         lanes.first { $0.handle == handle }?.answers ?? 0
     }
@@ -104,7 +109,7 @@ extension ACLScheduler.Lane {
         pdus[head].sent = end
         guard end == pdus[head].octets.count else { return (packet, handle, nil) }
         let token = pdus[head].token
-        if token == nil { answers -= 1 }
+        if pdus[head].isAnswer { answers -= 1 }
         pdus[head].octets = []
         head += 1
         if head == pdus.count {

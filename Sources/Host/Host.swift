@@ -51,6 +51,7 @@ package final class Host {
     var acl = ACLScheduler(bufferCount: 0, bufferLength: 27)
     var links: [Link] = []
     var lastBearerID: UInt64 = 0
+    var channels = ChannelTable()
 
     // Security.
     let bondStorage: any BondStorage
@@ -140,6 +141,7 @@ extension Host {
         let client = clients.remove(at: index)
         updateScanner(at: now)
         updateAdvertiser(at: now)
+        endChannels(of: id, at: now)
         for peer in client.holds.sorted() { release(peer, at: now) }
         for service in client.services.reversed() { unpublish(service, at: now) }
         agentMayHaveChanged(from: agent, at: now)

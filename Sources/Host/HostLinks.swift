@@ -56,6 +56,7 @@ extension Host {
                 signalling: Signalling(role: event.role == .central ? .central : .peripheral),
                 bearer: GATTBearer(ownRxMTU: Int(configuration.preferredMTU)),
                 security: makeGuard(for: event, bond: bond)))
+        links[links.count - 1].signalling.offers = channels.offers
         know(peer) { $0.isConnected = true }
         // A peer that connects to this host may be one that a client waits for.
         if event.role == .peripheral { performInitiator(initiator.handle(.cancel(peer.address), at: now), at: now) }
@@ -122,6 +123,7 @@ extension Host {
             fail(entry.key, .cancelled)
         }
         updateClient(key.client) { $0.holds.remove(peer) }
+        endChannels(of: key.client, to: peer, at: now)
         if !isHeld(peer), let index = linkIndex(of: peer), links[index].role == .central {
             links[index].disconnects.append(key)
             endLink(index, at: now)
@@ -209,6 +211,7 @@ extension Host {
             case .exchangeMTU, .readName, .discoverServiceChanged, .serviceChanged: break
             }
         }
+        endChannels(onLink: link.handle, because: failure)
         questions = questions.filter { $0.value.link != link.handle }
         for handle in publishers.keys.sorted() where !link.bearer.subscription(to: handle).isEmpty {
             tellPublisher(of: handle, .unsubscribed(link.peer, AttributeHandle(rawValue: handle)))
@@ -238,6 +241,8 @@ extension Host {
         case .signalling:
             let effects = links[index].signalling.handle(.receive(pdu.payload), at: now)
             performSignalling(effects, onLink: header.handle, at: now)
+        case _ where ChannelID.dynamic.contains(pdu.channel.rawValue):
+            receiveFrame(pdu.payload, on: pdu.channel, onLink: index, at: now)
         // A peer may send on a channel that this host does not have: it is ignored (Core 6.0, Vol 3, Part A, 3.1).
         default: break
         }
@@ -247,6 +252,12 @@ extension Host {
 
     func sendPDU(_ payload: [UInt8], channel: ChannelID, onLink handle: UInt16, token: UInt64? = nil) {
         acl.enqueue(l2capPDU(payload, channel: channel), on: handle, token: token)
+        flush()
+    }
+
+    /// Sends a frame of a credit-based channel. The peer's credits and the client's patience bound how many wait.
+    func sendFrame(_ pdu: [UInt8], onLink handle: UInt16, token: UInt64?) {
+        acl.enqueue(pdu, on: handle, token: token, isAnswer: false)
         flush()
     }
 

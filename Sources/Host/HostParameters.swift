@@ -33,6 +33,14 @@ extension Host {
             case .update(let parameters):
                 update(ConnectionParameterRange(parameters), onLink: handle, for: .nobody, at: now)
             case .updateFinished: break
+            case .sendFrame(let pdu, let token): sendFrame(pdu, onLink: handle, token: token)
+            case .opened(let id, let opened): channelsOpened(opened, by: id, onLink: handle, at: now)
+            case .openFailed(let id, let failure): channelFailed(failure, by: id, onLink: handle, at: now)
+            case .accepted(let channel): channelAccepted(channel, onLink: handle, at: now)
+            case .received(let channel, let sdu): channelReceived(sdu, on: channel, onLink: handle)
+            case .closed(let channel, let end, let unsent):
+                channelEnded(channel, end, unsent: unsent, onLink: handle)
+            case .reconfigured: break
             }
         }
     }

@@ -208,11 +208,12 @@ extension HostRequest {
     var role: ClientRole? {
         switch self {
         case .startScan, .stopScan, .connect, .disconnect, .readRSSI, .discoverServices, .discoverIncludedServices,
-            .discoverCharacteristics, .discoverDescriptors, .read, .write, .subscribe:
+            .discoverCharacteristics, .discoverDescriptors, .read, .write, .subscribe, .openChannel:
             .central
-        case .addService, .removeService, .removeAllServices, .respond, .notify, .startAdvertising, .stopAdvertising:
+        case .addService, .removeService, .removeAllServices, .respond, .notify, .startAdvertising, .stopAdvertising,
+            .publishChannel, .unpublishChannel:
             .peripheral
-        case .updateConnectionParameters, .security: nil
+        case .updateConnectionParameters, .send, .received, .closeChannel, .security: nil
         }
     }
 }

@@ -24,14 +24,17 @@ extension Host {
         case .addService, .removeService, .removeAllServices, .respond, .notify:
             submitServer(request, key, at: now)
         case .security(let command): submitSecurity(command, key, at: now)
+        case .publishChannel, .unpublishChannel, .openChannel, .send, .received, .closeChannel:
+            submitChannel(request, key, at: now)
         }
     }
 
-    /// Services may be published and withdrawn while the radio is off; all else needs it.
+    /// Services and channels may be published and withdrawn while the radio is off; all else needs it.
     private func submitWhileOff(_ request: HostRequest, _ key: RequestKey, at now: Instant) {
         switch request {
         case .addService, .removeService, .removeAllServices: submitServer(request, key, at: now)
         case .security(.setPolicy(let policy)): submitSecurity(.setPolicy(policy), key, at: now)
+        case .publishChannel, .unpublishChannel: submitChannel(request, key, at: now)
         default: fail(key, .notPowered)
         }
     }

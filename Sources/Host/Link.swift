@@ -27,7 +27,7 @@ struct Link {
     let handle: UInt16
     let peer: PeerID
     let role: LinkRole
-    var reassembler = Reassembler()
+    var reassembler = Reassembler(maximumLength: max(517, Int(ChannelCapacity().mps)))
     var signalling: Signalling
     var bearer: GATTBearer
     var security: LinkGuard

@@ -30,6 +30,14 @@ package enum HostEvent: Equatable, Sendable {
     /// ATT_MTU of a link on which this client's services are used.
     case centralMTUChanged(PeerID, mtu: Int)
 
+    // L2CAP channels.
+    /// A peer opened one that this client has published.
+    case channelOpened(OpenChannel)
+    case channelReceived(ChannelNumber, [UInt8])
+    /// An open channel ended without `closeChannel`: `.channelClosed` by the peer, `.cancelled` because this client
+    /// withdrew it or let go of the link, or what ended the link.
+    case channelClosed(ChannelNumber, HostFailure)
+
     case security(SecurityEvent)
 }
 
@@ -148,6 +156,8 @@ package enum HostAnswer: Equatable, Sendable {
     case link(LinkStatus)
     case bonds([BondRecord])
     case outOfBand(OutOfBandShare)
+    case channelPublished(psm: UInt16)
+    case channel(OpenChannel)
 }
 
 /// What of an advertisement's content fitted where.
@@ -193,5 +203,9 @@ package enum HostFailure: Error, Equatable, Sendable {
     case connectionLimitReached
     /// The link could not be encrypted.
     case security(SecurityProblem)
+    /// The peer opens no channel. Core 6.0, Vol 3, Part A, 4.23; `nil`: it knows no such channels.
+    case channelRefused(result: UInt16?)
+    /// The peer closed the channel.
+    case channelClosed
     case sessionLost
 }

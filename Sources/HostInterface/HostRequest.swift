@@ -47,6 +47,20 @@ package enum HostRequest: Equatable, Sendable {
     /// an indication, once it is confirmed), so that open requests are the back-pressure.
     case notify(AttributeHandle, value: [UInt8], to: [PeerID]?)
 
+    // L2CAP channels. Answers: `.channelPublished` with a PSM of the dynamic range, `.channel`. What is published
+    // stays so while the radio is off. To withdraw it ends its open channels.
+    case publishChannel(requiresEncryption: Bool)
+    case unpublishChannel(psm: UInt16)
+    case openChannel(PeerID, psm: UInt16)
+    /// Octets of a stream. Answer: `.done` once the controller has taken all of them, which waits for the peer's
+    /// credits, so that open requests are the back-pressure; `.failure(.channelClosed)` if the channel ends before.
+    case send(ChannelNumber, [UInt8])
+    /// So many octets that came have been read: the peer may send more. Answer: `.done`.
+    case received(ChannelNumber, Int)
+    /// What has not been sent is lost. Answer: `.done` when the peer has answered or the link is gone; no
+    /// `channelClosed` follows it.
+    case closeChannel(ChannelNumber)
+
     // Advertising. Answer: `.advertising` with what was placed where, when it is on the air.
     case startAdvertising(AdvertisementContent)
     case stopAdvertising

@@ -8,6 +8,9 @@ package struct ChannelID: RawRepresentable, Hashable, Sendable {
     package static let attribute = ChannelID(rawValue: 0x0004)
     package static let signalling = ChannelID(rawValue: 0x0005)
     package static let securityManager = ChannelID(rawValue: 0x0006)
+
+    /// The channels of an LE link that are set up at run time.
+    package static let dynamic: ClosedRange<UInt16> = 0x0040...0x007F
 }
 
 /// A basic frame: the length of its payload, its channel, the payload.

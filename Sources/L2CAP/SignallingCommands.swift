@@ -85,6 +85,21 @@ package struct DisconnectionRequest: SignallingCommand {
     }
 }
 
+/// Disconnection Response: the CIDs of the request. 4.7.
+package struct DisconnectionResponse: SignallingCommand {
+    package static let code = SignallingCode.disconnectionResponse
+
+    package var destination: UInt16 = 0
+    package var source: UInt16 = 0
+
+    package init() {}
+
+    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
+        try coder.integer("Destination CID", &destination)
+        try coder.integer("Source CID", &source)
+    }
+}
+
 /// Connection Parameter Update Request, peripheral to central. 4.20.
 package struct ParameterUpdateRequest: SignallingCommand {
     package static let code = SignallingCode.parameterUpdateRequest
@@ -132,92 +147,6 @@ package struct ParameterUpdateResponse: SignallingCommand {
 
     package init() {}
     package init(isAccepted: Bool) { result = isAccepted ? 0 : 1 }
-
-    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
-        try coder.integer("Result", &result)
-    }
-}
-
-/// LE Credit Based Connection Response. 4.23.
-package struct LECreditBasedConnectionResponse: SignallingCommand {
-    package static let code = SignallingCode.leCreditBasedConnectionResponse
-    /// "Connection refused – SPSM not supported".
-    package static let spsmNotSupported: UInt16 = 0x0002
-
-    package var destination: UInt16 = 0
-    package var mtu: UInt16 = 0
-    package var mps: UInt16 = 0
-    package var credits: UInt16 = 0
-    package var result: UInt16 = 0
-
-    package init() {}
-
-    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
-        try coder.integer("Destination CID", &destination)
-        try coder.integer("MTU", &mtu)
-        try coder.integer("MPS", &mps)
-        try coder.integer("Initial Credits", &credits)
-        try coder.integer("Result", &result)
-    }
-}
-
-/// Credit Based Connection Request, for up to five channels at once. 4.25.
-package struct CreditBasedConnectionRequest: SignallingCommand {
-    package static let code = SignallingCode.creditBasedConnectionRequest
-
-    package var spsm: UInt16 = 0
-    package var mtu: UInt16 = 0
-    package var mps: UInt16 = 0
-    package var credits: UInt16 = 0
-    package var sources: [UInt16] = []
-
-    package init() {}
-
-    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
-        try coder.integer("SPSM", &spsm)
-        try coder.integer("MTU", &mtu)
-        try coder.integer("MPS", &mps)
-        try coder.integer("Initial Credits", &credits)
-        try coder.list("Source CID", &sources, blank: 0) { coder, source throws(PacketError) in
-            try coder.integer("Source CID", &source)
-        }
-    }
-}
-
-/// Credit Based Connection Response: as many channels as were asked for, 0 for each that was refused. 4.26.
-package struct CreditBasedConnectionResponse: SignallingCommand {
-    package static let code = SignallingCode.creditBasedConnectionResponse
-    /// "All connections refused – SPSM not supported".
-    package static let spsmNotSupported: UInt16 = 0x0002
-
-    package var mtu: UInt16 = 0
-    package var mps: UInt16 = 0
-    package var credits: UInt16 = 0
-    package var result: UInt16 = 0
-    package var destinations: [UInt16] = []
-
-    package init() {}
-
-    package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
-        try coder.integer("MTU", &mtu)
-        try coder.integer("MPS", &mps)
-        try coder.integer("Initial Credits", &credits)
-        try coder.integer("Result", &result)
-        try coder.list("Destination CID", &destinations, blank: 0) { coder, destination throws(PacketError) in
-            try coder.integer("Destination CID", &destination)
-        }
-    }
-}
-
-/// Credit Based Reconfigure Response. 4.28.
-package struct ReconfigureResponse: SignallingCommand {
-    package static let code = SignallingCode.reconfigureResponse
-    /// "Reconfiguration failed – one or more Destination CIDs invalid".
-    package static let invalidChannel: UInt16 = 0x0003
-
-    package var result: UInt16 = 0
-
-    package init() {}
 
     package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
         try coder.integer("Result", &result)

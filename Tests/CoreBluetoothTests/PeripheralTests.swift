@@ -353,14 +353,6 @@ struct PeripheralTests {
         app.manager.startAdvertising(nil)
         #expect(host.reports.last?.contains("API MISUSE: <CBPeripheralManager: 0x") == true)
     }
-
-    @Test("L2CAP channels are not available yet, and say so")
-    func channels() {
-        let app = poweredApp()
-        app.manager.publishL2CAPChannel(withEncryption: false)
-        host.settle()
-        #expect(app.take() == ["didPublish CBError 13"])
-    }
 }
 
 private func refused(_ characteristic: CBMutableCharacteristic) -> CBMutableService {

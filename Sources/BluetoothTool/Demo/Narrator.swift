@@ -26,6 +26,7 @@ package final class Narrator: @unchecked Sendable {
     private var remote: [PeerID: [AttributeHandle: BluetoothUUID]] = [:]
     private var local: [AttributeHandle: BluetoothUUID] = [:]
     private var reads: [ServerRequestID: ServerReadRequest] = [:]
+    private var channelPeers: [ChannelNumber: PeerID] = [:]
 
     package init(
         actor: String, timeline: Timeline, now: @escaping () -> Duration, name: @escaping (PeerID) -> String?,
@@ -95,9 +96,11 @@ extension Narrator {
             let what = "answer to the read of \(localUUID(read.characteristic))"
             sent(read.central, what, value, errorCode == 0 ? readable(value) : "error \(errorCode)")
         case .security(.secure(let peer, _)): sent(peer, "encrypt the link")
+        case .send(let number, let octets): sent(channelPeers[number], "data", octets, readable(octets))
         case .startScan, .stopScan, .readRSSI, .updateConnectionParameters, .discoverServices,
             .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read, .addService,
-            .removeService, .removeAllServices, .notify, .startAdvertising, .stopAdvertising, .security:
+            .removeService, .removeAllServices, .notify, .startAdvertising, .stopAdvertising, .publishChannel,
+            .unpublishChannel, .openChannel, .received, .closeChannel, .security:
             break  // Told by its answer, or by the other side.
         }
     }
@@ -140,6 +143,13 @@ extension Narrator {
             received(peer, "subscribe \(localUUID(handle))")
         case .unsubscribed(let peer, let handle):
             received(peer, "no longer subscribed to \(localUUID(handle))")
+        case .channelOpened(let channel):
+            channelPeers[channel.number] = channel.peer
+            received(channel.peer, "channel opened", nil, "PSM \(channel.psm)")
+        case .channelReceived(let number, let octets):
+            received(channelPeers[number], "data", octets, readable(octets))
+        case .channelClosed(let number, let failure):
+            received(channelPeers.removeValue(forKey: number), "channel closed", nil, failure.words)
         case .state(.poweredOn): wasPoweredOn = true
         case .state(.unsupported(let reason)), .state(.unauthorized(let reason)):
             whyUnusable = reason
@@ -170,6 +180,10 @@ extension Narrator {
             }
             sent(nil, "published \(definition.uuid)", nil, list(definition.characteristics.map(\.uuid)))
         case (.startAdvertising, .advertising(let placement)): advertising(placement)
+        case (.publishChannel, .channelPublished(let psm)): sent(nil, "published a channel", nil, "PSM \(psm)")
+        case (.openChannel(let peer, _), .channel(let channel)):
+            channelPeers[channel.number] = peer
+            received(peer, "channel opened", nil, "PSM \(channel.psm)")
         default: break  // The rest is `.done`.
         }
     }
@@ -205,6 +219,10 @@ extension Narrator {
             case .notify(let handle, _, _): (nil, "notify \(localUUID(handle))")
             case .startAdvertising, .stopAdvertising: (nil, "advertise")
             case .security: (nil, "security")
+            case .publishChannel, .unpublishChannel: (nil, "publish a channel")
+            case .openChannel(let peer, let psm): (peer, "open a channel to PSM \(psm)")
+            case .send(let number, _), .received(let number, _), .closeChannel(let number):
+                (channelPeers[number], "channel")
             }
         received(subject.peer, subject.what + " failed", nil, failure.words)
     }
@@ -243,6 +261,8 @@ extension HostFailure {
         case .connectionLimitReached: "no more connections possible"
         case .security(let problem): "\(problem)"
         case .sessionLost: "the radio is lost"
+        case .channelRefused(let result): "channel refused" + (result.map { ", result \($0)" } ?? "")
+        case .channelClosed: "the other side closed the channel"
         }
     }
 }

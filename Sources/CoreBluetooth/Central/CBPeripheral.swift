@@ -140,10 +140,11 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     /// mistake in the program and ends it.
     open func writeValue(_ data: Data, for descriptor: CBDescriptor) { write(data, to: descriptor) }
 
-    /// Opens a stream to the device. Not available yet: `didOpen` says so.
-    open func openL2CAPChannel(_ PSM: CBL2CAPPSM) {
-        answerUnsupported { $0.delegate?.peripheral($0, didOpen: nil, error: CBError(.operationNotSupported)) }
-    }
+    /// Opens a stream to the device. Answer: `didOpen`, with a channel that the app must hold, or an error.
+    ///
+    /// - Parameter PSM: the number under which the device offers it, often the value of the characteristic
+    ///   ``CBUUIDL2CAPPSMCharacteristicString``.
+    open func openL2CAPChannel(_ PSM: CBL2CAPPSM) { openChannel(PSM) }
 
     /// Measures the distance. No radio here can: `didCompleteChannelSoundingSession` says so.
     open func startChannelSoundingSession(_ configuration: CBChannelSoundingSessionConfiguration) {

@@ -13,7 +13,9 @@ extension CBCentralManager {
         case .servicesChanged(let peer, let handles): livePeripheral(peer)?.servicesChanged(handles)
         case .peerKnown(let knowledge): peerKnown(knowledge)
         case .answer: break  // The line takes it to whoever asked.
-        case .readRequested, .writeRequested, .subscribed, .unsubscribed, .centralMTUChanged:
+        case .channelReceived(let number, let octets): line.channels.received(octets, on: number)
+        case .channelClosed(let number, let failure): line.channels.closed(number, failure)
+        case .readRequested, .writeRequested, .subscribed, .unsubscribed, .centralMTUChanged, .channelOpened:
             break  // This session publishes nothing.
         case .security(let event): line.security(event)
         }

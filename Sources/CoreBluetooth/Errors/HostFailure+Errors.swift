@@ -15,6 +15,28 @@ extension HostFailure {
         case .security(let problem): problem.error
         case .connectionLimitReached: CBError(.connectionLimitReached)
         case .illegalAnswer(let text): CBError(.unknown, userInfo: [NSLocalizedFailureReasonErrorKey: text])
+        case .channelRefused(let result): Self.channelError(result)
+        case .channelClosed: CBError(.peripheralDisconnected)
+        }
+    }
+
+    /// By the result of a request for an L2CAP channel (Core 6.0, Vol 3, Part A, 4.23). What the link lacks has the
+    /// same names as for attributes.
+    private static func channelError(_ result: UInt16?) -> any Error {
+        func because(_ code: CBError.Code, _ text: String) -> CBError {
+            CBError(code, userInfo: [NSLocalizedFailureReasonErrorKey: text])
+        }
+        switch result {
+        case 0x0002: return because(.invalidParameters, "The peer offers nothing under this PSM (0x0002).")
+        case 0x0004: return because(.connectionLimitReached, "The peer has no resources for a channel (0x0004).")
+        case 0x0005: return CBATTError(.insufficientAuthentication)
+        case 0x0006: return CBATTError(.insufficientAuthorization)
+        case 0x0007: return CBATTError(.insufficientEncryptionKeySize)
+        case 0x0008: return CBATTError(.insufficientEncryption)
+        case nil: return because(.operationNotSupported, "The peer does not know L2CAP channels.")
+        case .some(let other):
+            let code = String(other, radix: 16, uppercase: true)
+            return because(.connectionFailed, "The peer refuses the channel with the result 0x\(code).")
         }
     }
 
@@ -38,7 +60,8 @@ extension HostFailure {
         switch self {
         case .notPowered, .notConnected, .unknownPeer, .cancelled, .disconnected, .sessionLost: true
         case .controller, .attribute, .illegalAnswer, .noConfigurationDescriptor, .alreadyAdvertising,
-            .invalidParameters, .timedOut, .connectionLimitReached, .security:
+            .invalidParameters, .timedOut, .connectionLimitReached, .security, .channelRefused,
+            .channelClosed:
             false
         }
     }

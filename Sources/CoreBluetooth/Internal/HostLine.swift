@@ -11,6 +11,9 @@ final class HostLine: @unchecked Sendable {
     typealias Answer = Result<HostAnswer, HostFailure>
 
     let lock = NSRecursiveLock()
+    let channels: ChannelRegistry
+    /// Whether a test runs the world in which this is, and callbacks come on that world's thread or are waited for.
+    let isInTestedWorld: Bool
     let place: any SessionFactory
     private let session: any HostSession
     private let executor: any CallbackExecutor
@@ -26,6 +29,8 @@ final class HostLine: @unchecked Sendable {
     init(queue: DispatchQueue?) {
         place = SessionProvider.current
         session = place.makeSession()
+        channels = ChannelRegistry(lock: lock)
+        isInTestedWorld = session.defaultExecutor != nil
         executor =
             if let queue { DispatchCallbackExecutor(queue) } else {
                 session.defaultExecutor ?? DispatchCallbackExecutor(nil)
@@ -45,6 +50,7 @@ final class HostLine: @unchecked Sendable {
             handle = nil
             return !isClosed
         }
+        channels.endAll()
         if wasOpen { session.close() }
     }
 

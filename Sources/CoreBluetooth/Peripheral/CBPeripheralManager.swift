@@ -20,6 +20,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     var owesReadiness = false
     /// Whether what was published before went with the radio.
     var mustClearDatabase = false
+    var publishedChannels: Set<CBL2CAPPSM> = []
+    var lostChannels: Set<CBL2CAPPSM> = []
 
     /// A manager without a delegate; set one soon.
     public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
@@ -143,22 +145,20 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
         return update(value, for: characteristic, to: centrals)
     }
 
-    /// Offers L2CAP channels. Not available yet: `didPublishL2CAPChannel` says so.
+    /// Offers L2CAP channels. Answer: `didPublishL2CAPChannel` with the number under which centrals open them, which
+    /// the app tells them, often by the characteristic ``CBUUIDL2CAPPSMCharacteristicString``. Each that one opens
+    /// comes by `didOpen`, and the app must hold it.
+    ///
+    /// - Parameter encryptionRequired: whether the link must be encrypted.
     open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
         guard line.isPoweredOn(for: self) else { return }
-        later { manager in
-            manager.delegate?.peripheralManager(
-                manager, didPublishL2CAPChannel: 0, error: CBError(.operationNotSupported))
-        }
+        publishChannel(requiresEncryption: encryptionRequired)
     }
 
-    /// Ends an offer. Not available yet: `didUnpublishL2CAPChannel` says so.
+    /// Ends an offer, and the channels that were opened by it. Answer: `didUnpublishL2CAPChannel`.
     open func unpublishL2CAPChannel(_ PSM: CBL2CAPPSM) {
         guard line.isPoweredOn(for: self) else { return }
-        later { manager in
-            manager.delegate?.peripheralManager(
-                manager, didUnpublishL2CAPChannel: PSM, error: CBError(.operationNotSupported))
-        }
+        unpublishChannel(PSM)
     }
 
     /// Calls back later, on the queue.

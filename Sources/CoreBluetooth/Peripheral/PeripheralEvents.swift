@@ -16,6 +16,9 @@ extension CBPeripheralManager {
         case .unsubscribed(let peer, let handle): unsubscribed(peer, handle)
         case .centralMTUChanged(let peer, let mtu):
             line.lock.withLock { centrals[peer]?.object }?.update(mtu: mtu)
+        case .channelOpened(let channel): channelOpened(channel)
+        case .channelReceived(let number, let octets): line.channels.received(octets, on: number)
+        case .channelClosed(let number, let failure): line.channels.closed(number, failure)
         case .answer: break  // The line takes it to whoever asked.
         case .discovered, .disconnected, .mtuChanged, .notified, .nameChanged, .servicesChanged, .peerKnown:
             break  // This session uses no one's services.
@@ -29,6 +32,8 @@ extension CBPeripheralManager {
             if line.state == .poweredOn {
                 if mustClearDatabase { line.ask(.removeAllServices) }
                 mustClearDatabase = false
+                for psm in lostChannels.sorted() { line.ask(.unpublishChannel(psm: psm)) }
+                lostChannels = []
             } else {
                 advertising = .off
                 owesReadiness = false
@@ -38,6 +43,8 @@ extension CBPeripheralManager {
                 if line.state.rawValue < CBManagerState.poweredOff.rawValue {
                     mustClearDatabase = mustClearDatabase || !localServices.isEmpty
                     forgetServices()
+                    lostChannels.formUnion(publishedChannels)
+                    publishedChannels = []
                 }
             }
         }
@@ -55,7 +62,7 @@ extension CBPeripheralManager {
     }
 
     /// The one object that stands for `peer` in this manager. Called with the lock held.
-    private func central(_ peer: PeerID, mtu: Int) -> CBCentral? {
+    func central(_ peer: PeerID, mtu: Int) -> CBCentral? {
         if let known = centrals[peer]?.object {
             known.update(mtu: mtu)
             return known

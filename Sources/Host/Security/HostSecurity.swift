@@ -29,6 +29,7 @@ extension Host {
     func secureNewLink(_ index: Int, at now: Instant) {
         let bond = links[index].security.manager.bond
         handle(.securityChanged(.unencrypted(hasKey: bond?.localKey != nil)), onLink: index, at: now)
+        links[index].signalling.protection = LinkProtection(hasKey: bond?.localKey != nil)
         guard links[index].role == .central, bond?.peerKey != nil else { return }
         links[index].security.delaysReport = true
         handleSecurity(.secure(authenticated: false), onLink: index, at: now)
@@ -61,6 +62,7 @@ extension Host {
         if security != before {
             links[index].security.lastIDBefore = lastBearerID
             let hasKey = links[index].security.manager.bond?.localKey != nil
+            links[index].signalling.protection = LinkProtection(security, hasKey: hasKey)
             self.handle(
                 .securityChanged(security == nil ? .unencrypted(hasKey: hasKey) : .encrypted), onLink: index, at: now)
         }

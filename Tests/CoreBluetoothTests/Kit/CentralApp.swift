@@ -12,6 +12,9 @@ final class CentralApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     /// What else to do at a call, by its name in the log.
     var reactions: [String: (CentralApp, CBPeripheral) -> Void] = [:]
     var keepsPeripherals = true
+    /// The channels that the app holds.
+    var channels: [CBL2CAPChannel] = []
+    var keepsChannels = true
 
     init(queue: DispatchQueue? = nil, options: [String: Any]? = nil) {
         super.init()
@@ -138,7 +141,8 @@ final class CentralApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) { note("isReady", peripheral) }
 
     func peripheral(_ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {
-        note("didOpen", peripheral, "", error)
+        if let channel, keepsChannels { channels.append(channel) }
+        note("didOpen", peripheral, channel == nil ? "" : "channel", error)
     }
 
     func peripheral(_ peripheral: CBPeripheral, didCompleteChannelSoundingSession error: (any Error)?) {

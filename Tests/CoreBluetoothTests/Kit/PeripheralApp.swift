@@ -14,6 +14,9 @@ final class PeripheralApp: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
     /// What else to do at a call, by its name in the log.
     var reactions: [String: (PeripheralApp) -> Void] = [:]
     var errors: [any Error] = []
+    /// The numbers that were published, and the channels that the app holds.
+    var psms: [CBL2CAPPSM] = []
+    var channels: [CBL2CAPChannel] = []
 
     init(queue: DispatchQueue? = nil, options: [String: Any]? = nil) {
         super.init()
@@ -70,6 +73,20 @@ final class PeripheralApp: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
     func peripheralManager(
         _ peripheral: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
     ) {
+        if error == nil { psms.append(PSM) }
         note("didPublish", "", error)
+    }
+
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
+    ) {
+        note("didUnpublish", PSM == psms.last ? "" : "another", error)
+    }
+
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?
+    ) {
+        if let channel { channels.append(channel) }
+        note("didOpen", channel == nil ? "" : "channel", error)
     }
 }
