@@ -6,6 +6,7 @@ let package = Package(
     products: [
         .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
         .library(name: "BluetoothSimulation", targets: ["BluetoothSimulation"]),
+        .library(name: "BluetoothToolkit", targets: ["BluetoothToolkit"]),
         .executable(name: "ble", targets: ["ble"]),
         .executable(name: "conformance", targets: ["conformance"]),
         .executable(name: "benchmark", targets: ["benchmark"]),
@@ -72,6 +73,7 @@ let package = Package(
             dependencies: [
                 "CoreBluetooth", "Backends", "Simulation", "Host", "HostInterface", "BluetoothTypes", "EventLoop",
             ]),
+        .target(name: "BluetoothToolkit", dependencies: ["CoreBluetooth"]),
         // Layer 8: executables.
         .target(
             name: "BluetoothTool",
@@ -181,6 +183,9 @@ let package = Package(
             name: "CoreBluetoothTests",
             dependencies: ["CoreBluetooth", "BluetoothSimulation", "Backends", "BluetoothTypes", "HostInterface"]),
         .testTarget(name: "InterfaceTests", dependencies: ["CoreBluetooth", "BluetoothSimulation"]),
+        .testTarget(
+            name: "BluetoothToolkitTests",
+            dependencies: ["BluetoothToolkit", "CoreBluetooth", "BluetoothSimulation", "Simulation", "EventLoop"]),
         .testTarget(name: "DemoTests", dependencies: ["BluetoothTool", "TwoRoles", "WhichLock"]),
         .testTarget(name: "TidyTests"),
     ],

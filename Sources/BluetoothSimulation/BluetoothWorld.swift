@@ -1,7 +1,7 @@
 import BluetoothTypes
 import CoreBluetooth
 import EventLoop
-import Simulation
+package import Simulation
 import Synchronization
 
 /// Devices, the air between them, and a clock of their own, for tests of programs that use CoreBluetooth.
@@ -42,11 +42,19 @@ public final class BluetoothWorld {
         }
     }
 
-    let world: World
+    /// The world itself, for tools of this package that look deeper.
+    package let world: World
+    let programs = ProgramList()
     private let reportList = ReportList()
 
     /// - Parameter seed: which of the possible courses of events this world takes.
     public init(seed: UInt64 = 0) { world = World(seed: seed) }
+
+    deinit {
+        // Async programs that still wait would wait for ever.
+        programs.cancelAll()
+        world.run(for: .zero)
+    }
 
     /// How long the world has been running.
     public var now: Duration { world.now.sinceStart }

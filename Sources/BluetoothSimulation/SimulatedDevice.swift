@@ -13,6 +13,8 @@ public final class SimulatedDevice {
     public let address: String
     let hosted: HostedDevice
     private let radio: SimulatedRadio
+    let executor: WorldExecutor
+    let programs: ProgramList
 
     init(
         _ name: String, address: DeviceAddress, at position: BluetoothWorld.Position, mtu: UInt16,
@@ -20,6 +22,8 @@ public final class SimulatedDevice {
     ) {
         self.name = name
         self.address = address.description
+        executor = WorldExecutor(world.world)
+        programs = world.programs
         var configuration = HostConfiguration()
         configuration.deviceName = name
         configuration.preferredMTU = mtu

@@ -38,6 +38,8 @@ struct ImportTests {
             "BluetoothSimulation": layer0.union([
                 "CoreBluetooth", "Backends", "Simulation", "Host", "HostInterface",
             ]),
+            // Pure on Apple's API, so that it also builds where Apple's framework is.
+            "BluetoothToolkit": ["CoreBluetooth"],
             // 8: executables, and what they are made of. The tool shows the names in advertisements, so it reads them.
             "BluetoothTool": backends.union(tutorials).union([
                 "CoreBluetooth", "BluetoothSimulation", "Backends", "GAP",
@@ -67,6 +69,7 @@ struct ImportTests {
             // Runtime reads the stack, for the place of a misuse.
             "CoreBluetooth": everyday.union(["CoreFoundation", "Runtime"]), "BluetoothSimulation": everyday,
             "BluetoothTool": everyday, "ble": everyday,
+            "BluetoothToolkit": ["Dispatch", "Foundation"],
             "ConformanceKit": ["Foundation"], "conformance": ["Foundation", "Glibc"], "benchmark": everyday,
             "faultrun": everyday, "FuzzKit": ["Foundation"], "fuzz": ["Foundation", "Glibc"],
             "ProtocolTestKit": ["Testing"],
