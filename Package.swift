@@ -79,7 +79,7 @@ let package = Package(
             name: "BluetoothTool",
             dependencies: [
                 "SmartLock", "TwoRoles", "Smallest", "WhichLock", "CoreBluetooth", "BluetoothSimulation", "Backends",
-                "Simulation", "LocalSession", "HCITransport", "Host", "HostInterface", "GAP", "BluetoothTypes",
+                "Simulation", "LocalSession", "HCITransport", "HCI", "Host", "HostInterface", "GAP", "BluetoothTypes",
                 "EventLoop",
             ]),
         .executableTarget(name: "ble", dependencies: ["BluetoothTool"]),
@@ -178,7 +178,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "BackendsTests",
-            dependencies: ["Backends", "HCITransport", "BluetoothTypes", "EventLoop", "ProtocolTestKit"]),
+            dependencies: [
+                "Backends", "HCITransport", "Host", "HostInterface", "BluetoothTypes", "EventLoop", "ProtocolTestKit",
+            ]),
         .testTarget(
             name: "CoreBluetoothTests",
             dependencies: ["CoreBluetooth", "BluetoothSimulation", "Backends", "BluetoothTypes", "HostInterface"]),
@@ -187,6 +189,8 @@ let package = Package(
             name: "BluetoothToolkitTests",
             dependencies: ["BluetoothToolkit", "CoreBluetooth", "BluetoothSimulation", "Simulation", "EventLoop"]),
         .testTarget(name: "DemoTests", dependencies: ["BluetoothTool", "TwoRoles", "WhichLock"]),
+        // Left out unless they run beside BlueZ: see Tests/BlueZ.
+        .testTarget(name: "BlueZTests", dependencies: ["CoreBluetooth"]),
         .testTarget(name: "TidyTests"),
     ],
     swiftLanguageModes: [.v6]

@@ -219,3 +219,29 @@ install_peers() {
         { tail -n 3 "$scratch/pip" >&2; stop "pip could not install the foreign stacks: check the network, try again."; }
     cp "$requirements" "$folder/requirements.txt"
 }
+
+# --- The virtual machines with BlueZ, for the tests
+
+# Installs what they need and builds their images, into .cache/bluez-vm.
+prepare_machines() {
+    local suite status
+    need qemu-system-x86 has_command qemu-system-x86_64
+    need cpio has_command cpio
+    need xz-utils has_command xz
+    need e2fsprogs test -x /sbin/mke2fs
+    need gcc has_command gcc
+    need libc6-dev has_header stdio.h
+    need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
+    need python3 has_command python3
+    need tshark has_command tshark
+    install_missing
+    scratch_folder
+    for suite in bookworm trixie; do
+        status=0
+        BLUEZ_VM_SUITE=$suite attend 600 "$scratch/machine" "$root/Scripts/bluez-vm/build-image.sh" || status=$?
+        [ $status -ne 0 ] || continue
+        tail -n 3 "$scratch/machine" >&2
+        [ $status -ne 3 ] || stop "The virtual machine with BlueZ needs Debian's packages: check the network, try again."
+        stop "The virtual machine with BlueZ ($suite) could not be built: the lines above say why."
+    done
+}

@@ -193,7 +193,8 @@ extension AirServer {
         case .framing(let failure): failure.description
         case .peerDoesNotRead: "The host does not read what it is sent."
         case .unknownHost, .nobodyListens, .noAnswer, .noSocket, .notPermitted, .addressInUse, .pathTaken, .pathTooLong,
-            .noBluetooth, .noAdapter, .adapterInUse, .noCapability, .blocked, .noDevice, .notSerial, .unplugged,
+            .noBluetooth, .noAdapter, .adapterSettling, .adapterInUse, .noCapability, .blocked, .noDevice, .notSerial,
+            .unplugged,
             .system:
             error.description
         }

@@ -81,8 +81,18 @@ extension CommandSyntax {
             ("ble air --port 6402 --devices", "then ble scan --radio tcp:localhost:6402"),
         ])
 
+    package static let adapters = CommandSyntax(
+        name: "adapters", summary: "list this machine's Bluetooth adapters, and what is in their way",
+        discussion: """
+            Shows of every adapter its address, name, manufacturer, Bluetooth version and LE features, who has it, and
+            why a program cannot use it, with what would change that. It only looks, and needs no privilege; what the
+            kernel shows to root alone is named as unknown.
+            """,
+        options: [OptionSyntax(name: "--json", value: nil, help: "one object for each adapter, one a line")],
+        examples: [("ble adapters", "then start programs with BLE_RADIO=hci:1")])
+
     package static let help = CommandSyntax(
         name: "help", summary: "explain the tool, or one command", operands: "[COMMAND]", operandCount: 0...1)
 
-    package static let all = [demo, scan, air, help]
+    package static let all = [demo, scan, adapters, air, help]
 }

@@ -49,6 +49,7 @@ package struct Tool {
         case CommandSyntax.help.name: try help(parsed)
         case CommandSyntax.demo.name: try DemoCommand(tool: self, arguments: parsed).run()
         case CommandSyntax.air.name: try AirCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.adapters.name: AdaptersCommand(tool: self, arguments: parsed).run()
         case CommandSyntax.scan.name: try ScanCommand(tool: self, arguments: parsed).run()
         default: preconditionFailure("\(command.name) is declared, but nothing carries it out.")
         }

@@ -9,20 +9,29 @@ package struct AdapterOwner: Equatable, Sendable {
         case userChannel
     }
 
-    package var kind: Kind
-    /// The program's name and process; `nil` if it cannot be found out.
-    package var program: String?
-    package var process: Int?
+    package struct Program: Equatable, Sendable {
+        package var name: String
+        package var process: Int
 
-    package init(kind: Kind, program: String? = nil, process: Int? = nil) {
+        package init(name: String, process: Int) {
+            self.name = name
+            self.process = process
+        }
+    }
+
+    package var kind: Kind
+    /// Who it is, or may be: the kernel does not tell which program's socket has which adapter. None if that cannot be
+    /// found out.
+    package var programs: [Program]
+
+    package init(kind: Kind, programs: [Program] = []) {
         self.kind = kind
-        self.program = program
-        self.process = process
+        self.programs = programs
     }
 
     /// What makes the adapter free.
     package func cure(adapter: String) -> String {
-        switch (kind, program) {
+        switch (kind, programs.first?.name) {
         case (.kernel, "bluetoothd"?):
             "Take it from bluetoothd with \"bluetoothctl power off\" (\"select ADDRESS\" first, if there are several "
                 + "adapters), or end bluetoothd with \"sudo systemctl stop bluetooth\"."
@@ -34,9 +43,10 @@ package struct AdapterOwner: Equatable, Sendable {
 
 extension AdapterOwner: CustomStringConvertible {
     package var description: String {
-        let name =
-            program ?? (kind == .kernel ? "the kernel's Bluetooth host" : "another program with a host of its own")
-        return name + (process.map { " (process \($0))" } ?? "")
+        guard programs.isEmpty else {
+            return programs.map { "\($0.name) (process \($0.process))" }.joined(separator: " or ")
+        }
+        return kind == .kernel ? "the kernel's Bluetooth host" : "another program with a host of its own"
     }
 }
 
@@ -47,28 +57,29 @@ extension AdapterOwner {
     }
 
     private static func kernelsUser() -> AdapterOwner {
-        let daemon = processes.first { SystemFile.text("/proc/\($0)/comm")?.hasPrefix("bluetoothd") == true }
-        return AdapterOwner(kind: .kernel, program: daemon == nil ? nil : "bluetoothd", process: daemon)
+        let daemon = processes.first { SystemFile.text("/proc/\($0)/comm") == "bluetoothd\n" }
+        return AdapterOwner(kind: .kernel, programs: daemon.map { [Program(name: "bluetoothd", process: $0)] } ?? [])
     }
 
-    /// The one other program that has an HCI socket open, other than those that only look: the kernel does not tell
-    /// which socket has which adapter.
+    /// The programs that have an HCI socket open, without those that are known to only look.
     private static func userChannelProgram() -> AdapterOwner {
         let lookers: Set = ["bluetoothd", "btmon", "btmgmt", "bluetoothctl", "hcidump"]
         let sockets = Set(hciSockets.map { "socket:[\($0)]" })
-        let me = Int(getpid())
         let holders = processes.filter { process in
             SystemFile.names(in: "/proc/\(process)/fd").contains { descriptor in
                 SystemFile.target(ofLink: "/proc/\(process)/fd/\(descriptor)").map(sockets.contains) ?? false
             }
         }
-        let named = holders.map { process -> (name: String, process: Int) in
-            let name = SystemFile.text("/proc/\(process)/comm").map { String($0.prefix { $0 != "\n" }) }
-            return (name ?? "a program", process)
-        }
-        let candidates = named.filter { !lookers.contains($0.name) }
-        let other = candidates.first { $0.process != me } ?? candidates.first
-        return AdapterOwner(kind: .userChannel, program: other?.name, process: other?.process)
+        let programs = holders.map { Program(name: name(of: $0), process: $0) }.filter { !lookers.contains($0.name) }
+        let me = Int(getpid())
+        let others = programs.filter { $0.process != me }
+        return AdapterOwner(kind: .userChannel, programs: others.isEmpty ? programs : others)
+    }
+
+    /// The kernel's own name for a program is cut at 15 characters.
+    private static func name(of process: Int) -> String {
+        let path = SystemFile.target(ofLink: "/proc/\(process)/exe")
+        return path?.split(separator: "/").last.map(String.init) ?? "a program"
     }
 
     private static var processes: [Int] { SystemFile.names(in: "/proc").compactMap { Int($0) }.sorted() }

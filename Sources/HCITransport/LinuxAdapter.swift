@@ -153,8 +153,9 @@ extension PacketTransport {
         switch code {
         case EPERM, EACCES: .noCapability(adapter.name)
         case ENODEV: .noAdapter(adapter.name)
-        case EBUSY: .adapterInUse(adapter.name, by: .find(isUserChannel: false))
-        case EUSERS: .adapterInUse(adapter.name, by: .find(isUserChannel: true))
+        // Neither ours nor anybody's: the kernel sets it up.
+        case EBUSY where !adapter.isUp: .adapterSettling(adapter.name)
+        case EBUSY, EUSERS: .adapterInUse(adapter.name, by: adapter.owner ?? .find(isUserChannel: code == EUSERS))
         case ERFKILL: .blocked(adapter.name)
         default: .system("Taking \(adapter.name) over", reason: systemError(code))
         }

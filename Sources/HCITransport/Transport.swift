@@ -34,8 +34,10 @@ package enum TransportError: Error, Equatable, Sendable {
     case pathTooLong(String)
     /// The kernel has no Bluetooth, or this process may not see it.
     case noBluetooth
-    /// By the name under which it was asked for.
-    case noAdapter(String)
+    /// By the name under which it was asked for; `nil` for any.
+    case noAdapter(String?)
+    /// The kernel is still making its acquaintance, which takes a moment after it was plugged in.
+    case adapterSettling(String)
     case adapterInUse(String, by: AdapterOwner)
     /// Taking an adapter over needs CAP_NET_ADMIN.
     case noCapability(String)
@@ -78,7 +80,9 @@ extension TransportError: CustomStringConvertible {
         case .noBluetooth:
             "This kernel offers no Bluetooth to this program. Load its module with \"modprobe bluetooth\"; a container "
                 + "needs the network of its host."
-        case .noAdapter(let name):
+        case .noAdapter(nil): "There is no Bluetooth adapter. Plug one in."
+        case .adapterSettling(let name): "The kernel is still setting up \(name)."
+        case .noAdapter(let name?):
             "There is no adapter \(name). Plug it in, or see \"ble adapters\" for those that are there."
         case .adapterInUse(let name, let owner): "\(name) is in use by \(owner). \(owner.cure(adapter: name))"
         case .noCapability(let name):

@@ -22,6 +22,9 @@ package final class Host {
     package internal(set) var policy = ProgramPolicy()
     /// Takes a sentence for the programs' developer, about what the policy keeps from happening.
     package var onAdvice: ((String) -> Void)?
+    /// Takes what is wrong with the controller, for an owner that can do something about it. Without one, clients are
+    /// shown `.unsupported`. It must not call back into the host.
+    package var onTrouble: ((AdapterTrouble) -> Void)?
     /// The switch in the settings.
     var isSwitchedOn = false
     /// When a program in the background is suspended, and whether that moment has come.

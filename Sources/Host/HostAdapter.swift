@@ -93,18 +93,6 @@ extension Host {
         submit(Reset().packet, for: .nobody, at: now)
     }
 
-    /// The transport is gone, or speaks nonsense.
-    ///
-    /// - Parameter reason: a sentence for a person, which says what to do.
-    package func transportLost(reason: String, at now: Instant) {
-        if case .lost = phase { return }
-        let wasOn = if case .on = phase { true } else { false }
-        endEverything(because: .sessionLost, at: now)
-        phase = .lost
-        if wasOn { change(to: .resetting) }
-        change(to: .unsupported(reason: reason))
-    }
-
     var capabilities: AdapterCapabilities? { if case .on(let capabilities) = phase { capabilities } else { nil } }
 
     func change(to new: AdapterState) {
@@ -125,15 +113,14 @@ extension Host {
                 change(to: .poweredOn(address: capabilities.address))
                 updateAdvertiser(at: now)
             case .failed(let failure):
-                phase = .lost
-                change(to: .unsupported(reason: "\(failure)"))
+                controllerFailed(.unusable(reason: "\(failure)"), at: now)
             }
         }
     }
 
     /// Ends links, scans and open requests; what clients are told is `failure`, or, of links that they held,
     /// nothing: the state that follows says it (B-B4).
-    private func endEverything(because failure: HostFailure, at now: Instant) {
+    func endEverything(because failure: HostFailure, at now: Instant) {
         for entry in requests.open { fail(entry.key, failure) }
         let ended = links
         links = []
@@ -170,9 +157,7 @@ extension Host {
             case .finish(let id, let outcome): commandFinished(id, outcome, at: now)
             case .reportStray: break
             case .controllerHangs(let opcode):
-                transportLost(
-                    reason: "The controller stopped answering at the command \(opcode). Unplug it, or restart it.",
-                    at: now)
+                controllerFailed(.hangs(command: "\(opcode)"), at: now)
             }
         }
     }

@@ -51,9 +51,7 @@ extension Host {
             encryptionChanged(event.handle, status: event.status, isOn: event.enabled != 0, at: now)
         case .encryptionKeyRefreshComplete(let event): encryptionChanged(event.handle, status: event.status, at: now)
         case .hardwareError(let event):
-            transportLost(
-                reason: "The controller reports hardware error \(event.hardwareCode). Restart it or unplug it.", at: now
-            )
+            controllerFailed(.hardwareError(code: event.hardwareCode), at: now)
         case .authenticatedPayloadTimeoutExpired, .connectionUpdateComplete, .readRemoteVersionComplete,
             .dataBufferOverflow,
             .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete, .channelSelectionAlgorithm, .unknown,

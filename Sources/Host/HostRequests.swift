@@ -55,6 +55,9 @@ extension Host {
         case .disconnect(let peer): disconnect(peer, for: key, at: now)
         case .readRSSI(let peer):
             guard let index = linkIndex(of: peer) else { return fail(key, .notConnected) }
+            guard capabilities?.commands.contains(.readRSSI) != false else {
+                return finish(key, .success(.rssi(Self.rssiNotAvailable)))
+            }
             submit(ReadRSSI(handle: links[index].handle).packet, for: .request(key), at: now)
         case .updateConnectionParameters(let peer, let preference):
             guard let index = linkIndex(of: peer) else { return fail(key, .notConnected) }
@@ -62,6 +65,10 @@ extension Host {
         default: preconditionFailure("\(request) does not belong here.")
         }
     }
+
+    /// What stands for a strength that nobody knows, here for a controller that does not measure it (Core 6.0, Vol 4,
+    /// Part E, 7.7.65.2).
+    private static let rssiNotAvailable: Int8 = 127
 
     func submitProcedure(_ request: HostRequest, _ key: RequestKey, at now: Instant) {
         switch request {

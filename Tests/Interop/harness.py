@@ -10,8 +10,6 @@ import sys
 import threading
 import time
 
-import rootcanal.binaries
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONGEST_OUTPUT = 6000  # Characters of a program's output in a failure's text.
 
@@ -123,6 +121,8 @@ class RootCanal:
     """One RootCanal process: an air, and a controller for each connection to its port."""
 
     def __init__(self, case):
+        import rootcanal.binaries  # Not everybody who starts programs has it.
+
         self.port, test, link, link_le = free_ports(4)
         binary = rootcanal.binaries.get_package_binary_resource_path("rootcanal")
         environment = {"LD_PRELOAD": case.preload} if case.preload else {}

@@ -40,9 +40,10 @@ struct ImportTests {
             ]),
             // Pure on Apple's API, so that it also builds where Apple's framework is.
             "BluetoothToolkit": ["CoreBluetooth"],
-            // 8: executables, and what they are made of. The tool shows the names in advertisements, so it reads them.
+            // 8: executables, and what they are made of. The tool shows names in advertisements and features of
+            // controllers, so it reads them.
             "BluetoothTool": backends.union(tutorials).union([
-                "CoreBluetooth", "BluetoothSimulation", "Backends", "GAP",
+                "CoreBluetooth", "BluetoothSimulation", "Backends", "GAP", "HCI",
             ]),
             "ble": ["BluetoothTool"],
             "ConformanceKit": host,

@@ -1,0 +1,163 @@
+"""run.py BUILD-FOLDER [--suite bookworm|trixie] [--group NAME] [TEXT]: our programs beside real Linux kernels and BlueZ.
+
+Each group of cases is a machine of its own (Scripts/bluez-vm), on each of the two releases. With TEXT, only the cases
+whose names hold it. Closes with 'N passed, N failed'. Every machine ends by itself, or at its time limit."""
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(HERE, "..", "Interop"))
+sys.dont_write_bytecode = True
+
+from harness import Failure, Program, expect
+
+MACHINE = os.path.join(ROOT, "Scripts", "bluez-vm", "run-in-bluez-vm.sh")
+SUITES = {"bookworm": "BlueZ 5.66, Linux 6.1", "trixie": "BlueZ 5.82, Linux 6.12"}
+OURS_INSIDE = ["--user", "1", "--beside", "--memory", "1024"]
+# The limit of a machine with everything in it, on a slow computer.
+LIMIT = 900
+
+
+class Group:
+    """A machine, the programs outside that belong to it, and what is looked at when it is over."""
+
+    def __init__(self, name, suites=tuple(SUITES)):
+        self.name, self.suites = name, suites
+
+    def options(self, scratch, build):
+        """Of run-in-bluez-vm.sh, and the programs that must run before it."""
+        air = f"unix:{scratch}/air"
+        ours = [*OURS_INSIDE, "--adapters", "0", "--controller", air, "--controller", air]
+        return {
+            "user-channel": ["--le", *OURS_INSIDE],
+            "our-controllers": ours,
+            "soak": ours,
+            "outside": ["--le", "--serve", f"1={scratch}/hci1"],
+        }[self.name]
+
+    def play(self, build, suite, text, logs):
+        """Passed, failed."""
+        print(f"== {self.name}, {SUITES[suite]}", flush=True)
+        programs = []
+        # The path of a socket has 107 octets at most.
+        with tempfile.TemporaryDirectory(prefix="bluez-") as scratch:
+            try:
+                return self.watch(build, suite, text, logs, scratch, programs)
+            except Failure as failure:
+                print(f"FAIL {failure}")
+                return 0, 1
+            finally:
+                for program in reversed(programs):
+                    program.stop(signal.SIGTERM)
+
+    def watch(self, build, suite, text, logs, scratch, programs):
+        options = self.options(scratch, build)
+        if "--controller" in options:
+            air = Program("ble air", [f"{build}/ble", "air", "--unix", f"{scratch}/air"])
+            programs.append(air)
+            air.wait_for("listening", 30)
+        guest = ["python3", "-u", os.path.join(HERE, "guest.py"), build, self.name, *([text] if text else [])]
+        machine = Program(
+            "the machine", [MACHINE, *options, "--timeout", str(LIMIT), "--logs", logs, "--snoop", "--", *guest],
+            {"BLUEZ_VM_SUITE": suite})
+        programs.append(machine)
+        outside = []
+        shown = 0
+        while machine.process.poll() is None:
+            machine.read(0.2)
+            new = machine.output[shown:]
+            if not new.endswith("\n"):
+                continue
+            shown = len(machine.output)
+            for product in re.findall(r"^OUTSIDE (.*)$", new, re.MULTILINE):
+                outside.append(Program(product, [f"{build}/{product}"], {"BLE_RADIO": f"unix:{scratch}/hci1"}))
+                programs.append(outside[-1])
+            print(re.sub(r"^OUTSIDE .*\n", "", new, flags=re.MULTILINE), end="", flush=True)
+        machine.read()
+        print(machine.output[shown:], end="", flush=True)
+        counts = re.findall(r"^(\d+) passed, (\d+) failed$", machine.output, re.MULTILINE)
+        expect(counts, f"The machine ended without a result (exit status {machine.process.returncode}).")
+        passed, failed = map(int, counts[-1])
+        if failed:
+            for program in (program for program in programs if program is not machine):
+                program.read()
+                print(program.shown())
+        for program in outside:
+            passed, failed = tally(f"{program.name} outside", lambda: ends_well(program), passed, failed)
+        if passed and not text and os.path.exists(os.path.join(logs, "ours-central.btsnoop")):
+            passed, failed = tally("tshark reads what was captured", lambda: decodes(logs), passed, failed)
+        return passed, failed
+
+
+def tally(name, check, passed, failed):
+    try:
+        check()
+    except Failure as failure:
+        print(f"FAIL {name}\n{failure}", flush=True)
+        return passed, failed + 1
+    print(f"ok    {name}", flush=True)
+    return passed + 1, failed
+
+
+def ends_well(program):
+    expect(program.finish(60) == 0, f"It failed.\n{program.shown()}")
+
+
+def decodes(logs):
+    """What our own programs recorded: no packet is malformed. (Of all the machine's traffic in one file tshark takes the
+    handles of one side for those of the other.)"""
+    captures = [name for name in os.listdir(logs) if name.startswith("ours") and name.endswith(".btsnoop")]
+    expect(captures, f"There is no capture among {os.listdir(logs)}.")
+    for name in captures:
+        def tshark(filter):
+            run = subprocess.run(
+                ["tshark", "-r", os.path.join(logs, name), "-Y", filter], capture_output=True, text=True)
+            expect(run.returncode == 0, f"tshark cannot read {name}: {run.stderr}")
+            return run.stdout
+        malformed = tshark("_ws.malformed && !(bthci_evt.opcode == 0x2020)")
+        expect(not malformed, f"Malformed packets in {name}:\n{malformed[:3000]}")
+        expect(tshark("btatt"), f"There is no ATT in {name}.")
+
+
+GROUPS = [
+    Group("user-channel"),
+    Group("our-controllers"),
+    Group("outside"),
+    Group("soak", suites=("bookworm",)),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--suite", choices=SUITES)
+    parser.add_argument("--group", choices=[group.name for group in GROUPS])
+    parser.add_argument("--logs", help="a folder that keeps the machines' logs and captures")
+    parser.add_argument("text", nargs="?", default="")
+    options = parser.parse_intermixed_args()
+    os.chdir(ROOT)
+    build = os.path.relpath(os.path.realpath(options.build), os.path.realpath(ROOT))
+    passed = failed = 0
+    scratch = tempfile.mkdtemp()
+    try:
+        for suite in [options.suite] if options.suite else SUITES:
+            for group in GROUPS:
+                if options.group not in (None, group.name) or (suite not in group.suites and not options.suite):
+                    continue
+                logs = os.path.join(options.logs or scratch, f"{suite}-{group.name}")
+                result = group.play(build, suite, options.text, logs)
+                passed, failed = passed + result[0], failed + result[1]
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+main()
