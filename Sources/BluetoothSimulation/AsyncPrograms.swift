@@ -23,6 +23,7 @@ public final class SimulatedProgram<Output: Sendable>: Sendable {
     /// What came of it; `nil` while it runs.
     public var result: Result<Output, any Error>? { state.withLock { $0 } }
 
+    /// Whether it has returned or thrown.
     public var isFinished: Bool { result != nil }
 
     /// Cancels it; it ends when the world next runs.
@@ -31,6 +32,7 @@ public final class SimulatedProgram<Output: Sendable>: Sendable {
 
 /// A program that did not come to its end in the time that it was given.
 public struct UnfinishedProgram: Error, CustomStringConvertible {
+    /// How much simulated time it was given.
     public var limit: Duration
     public var description: String { "The program did not end within \(limit) of simulated time." }
 }

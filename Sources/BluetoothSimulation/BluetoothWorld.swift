@@ -26,15 +26,20 @@ public final class BluetoothWorld {
         public var time: Duration
         /// The device on which the app runs.
         public var device: String
+        /// What the line says.
         public var text: String
     }
 
     /// A place, in metres.
     public struct Position: Hashable, Sendable {
+        /// East of the origin, in metres.
         public var x: Double
+        /// North of the origin, in metres.
         public var y: Double
+        /// Above the origin, in metres.
         public var z: Double
 
+        /// In metres from the origin.
         public init(x: Double = 0, y: Double = 0, z: Double = 0) {
             self.x = x
             self.y = y
@@ -72,6 +77,7 @@ public final class BluetoothWorld {
     ///
     /// - Parameters:
     ///   - name: its GAP Device Name.
+    ///   - position: where it stands, in metres.
     ///   - address: `AA:BB:CC:DD:EE:FF`; `nil` gives it one of its own.
     ///   - mtu: the largest ATT_MTU that it takes, 23...517. A phone from Apple takes 185.
     public func addDevice(

@@ -19,6 +19,7 @@ extension SimulatedDevice {
         case restricted
         /// Forbidden by the person: `.unauthorized`.
         case denied
+        /// The person has allowed it, which is how a device begins.
         case allowed
     }
 
@@ -27,7 +28,9 @@ extension SimulatedDevice {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+        /// `bluetooth-central`: the app goes on as a central.
         public static let bluetoothCentral = BackgroundModes(rawValue: 1 << 0)
+        /// `bluetooth-peripheral`: the app goes on as a peripheral.
         public static let bluetoothPeripheral = BackgroundModes(rawValue: 1 << 1)
     }
 

@@ -8,6 +8,7 @@ import Simulation
 
 /// A device of a ``BluetoothWorld``: a phone, a lock, whatever its programs make of it.
 public final class SimulatedDevice {
+    /// Its GAP Device Name.
     public let name: String
     /// `AA:BB:CC:DD:EE:FF`.
     public let address: String

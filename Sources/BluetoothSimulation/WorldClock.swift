@@ -4,22 +4,29 @@ import Synchronization
 
 /// The clock of a ``BluetoothWorld``, for async code in it: sleeping takes no time but the world's.
 public struct WorldClock: Clock {
+    /// A point of simulated time.
     public struct Instant: InstantProtocol, Hashable, Sendable {
         /// Since the world began.
         public var sinceStart: Duration
 
+        /// So long after the world began.
         public init(sinceStart: Duration = .zero) { self.sinceStart = sinceStart }
 
+        /// The instant that lies `duration` later.
         public func advanced(by duration: Duration) -> Instant { Instant(sinceStart: sinceStart + duration) }
+        /// How long it is from here to `other`; negative if that is earlier.
         public func duration(to other: Instant) -> Duration { other.sinceStart - sinceStart }
         public static func < (left: Instant, right: Instant) -> Bool { left.sinceStart < right.sinceStart }
     }
 
     let world: World
 
+    /// How far simulated time has come.
     public var now: Instant { Instant(sinceStart: world.timeForAnyThread.sinceStart) }
+    /// Simulated time is counted in nanoseconds.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
+    /// Waits, in simulated time, until `deadline`. Throws `CancellationError` when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let alarm = Alarm()
         await withTaskCancellationHandler {

@@ -48,9 +48,13 @@ public enum CBManagerState: Int, Sendable {
 
 /// Whether an app may use Bluetooth.
 public enum CBManagerAuthorization: Int, Sendable {
+    /// The person has not been asked yet.
     case notDetermined = 0
+    /// The device does not let the person decide.
     case restricted = 1
+    /// The person, or the system, refuses it.
     case denied = 2
+    /// It may.
     case allowedAlways = 3
 }
 
@@ -70,11 +74,17 @@ extension CBManagerAuthorization {
 @available(iOS, introduced: 5.0, deprecated: 10.0)
 @available(macOS, introduced: 10.7, deprecated: 10.13)
 public enum CBCentralManagerState: Int, Sendable {
+    /// Not known yet.
     case unknown = 0
+    /// Lost for a moment.
     case resetting = 1
+    /// No radio that knows Low Energy.
     case unsupported = 2
+    /// The app may not use it.
     case unauthorized = 3
+    /// Switched off.
     case poweredOff = 4
+    /// On and ready.
     case poweredOn = 5
 }
 
@@ -82,11 +92,17 @@ public enum CBCentralManagerState: Int, Sendable {
 @available(iOS, introduced: 6.0, deprecated: 10.0)
 @available(macOS, introduced: 10.9, deprecated: 10.13)
 public enum CBPeripheralManagerState: Int, Sendable {
+    /// Not known yet.
     case unknown = 0
+    /// Lost for a moment.
     case resetting = 1
+    /// No radio that knows Low Energy.
     case unsupported = 2
+    /// The app may not use it.
     case unauthorized = 3
+    /// Switched off.
     case poweredOff = 4
+    /// On and ready.
     case poweredOn = 5
 }
 
@@ -94,8 +110,12 @@ public enum CBPeripheralManagerState: Int, Sendable {
 @available(iOS, introduced: 7.0, deprecated: 13.0)
 @available(macOS, introduced: 10.9, deprecated: 10.15)
 public enum CBPeripheralManagerAuthorizationStatus: Int, Sendable {
+    /// The person has not been asked yet.
     case notDetermined = 0
+    /// The device does not let the person decide.
     case restricted = 1
+    /// The person, or the system, refuses it.
     case denied = 2
+    /// It may.
     case authorized = 3
 }

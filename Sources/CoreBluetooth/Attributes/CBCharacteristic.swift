@@ -62,6 +62,11 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
     private var currentPermissions: CBAttributePermissions
     var subscribers: [CBCentral] = []
 
+    /// - Parameters:
+    ///   - UUID: its kind.
+    ///   - properties: what it says can be done with it. The broadcast and extended ones are the system's.
+    ///   - value: a constant of at most 512 octets, or `nil` if the app is asked at each read and write.
+    ///   - permissions: what a central may do. Properties say what it should try; both are needed.
     public init(
         type UUID: CBUUID, properties: CBCharacteristicProperties, value: Data?, permissions: CBAttributePermissions
     ) {
@@ -107,11 +112,17 @@ public struct CBCharacteristicProperties: OptionSet, Sendable {
 
     /// Not for characteristics of this device.
     public static var broadcast: CBCharacteristicProperties { Self(rawValue: 0x001) }
+    /// It can be read.
     public static var read: CBCharacteristicProperties { Self(rawValue: 0x002) }
+    /// It can be written without response.
     public static var writeWithoutResponse: CBCharacteristicProperties { Self(rawValue: 0x004) }
+    /// It can be written with response.
     public static var write: CBCharacteristicProperties { Self(rawValue: 0x008) }
+    /// It tells of new values without confirmation.
     public static var notify: CBCharacteristicProperties { Self(rawValue: 0x010) }
+    /// It tells of new values, and the receiver confirms each.
     public static var indicate: CBCharacteristicProperties { Self(rawValue: 0x020) }
+    /// It can be written by a signed write.
     public static var authenticatedSignedWrites: CBCharacteristicProperties { Self(rawValue: 0x040) }
     /// Not for characteristics of this device.
     public static var extendedProperties: CBCharacteristicProperties { Self(rawValue: 0x080) }
@@ -127,9 +138,13 @@ public struct CBAttributePermissions: OptionSet, Sendable {
 
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
+    /// Read it.
     public static var readable: CBAttributePermissions { Self(rawValue: 0x01) }
+    /// Write it.
     public static var writeable: CBAttributePermissions { Self(rawValue: 0x02) }
+    /// Read it on an encrypted link; on another the central gets `insufficientEncryption`.
     public static var readEncryptionRequired: CBAttributePermissions { Self(rawValue: 0x04) }
+    /// Write it on an encrypted link; on another the central gets `insufficientEncryption`.
     public static var writeEncryptionRequired: CBAttributePermissions { Self(rawValue: 0x08) }
 }
 

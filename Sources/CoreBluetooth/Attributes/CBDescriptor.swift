@@ -37,6 +37,9 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
 /// The others are made by the system from the characteristic's properties, and an attempt to make one ends the
 /// program.
 open class CBMutableDescriptor: CBDescriptor, @unchecked Sendable {
+    /// - Parameters:
+    ///   - UUID: 0x2901 or 0x2904.
+    ///   - value: a `String` for 0x2901, `Data` for 0x2904. It cannot be changed afterwards.
     public init(type UUID: CBUUID, value: Any?) {
         precondition(
             UUID.bluetoothUUID == .userDescription || UUID.bluetoothUUID == .presentationFormat,

@@ -43,6 +43,9 @@ open class CBService: CBAttribute, @unchecked Sendable {
 /// A service of this device, to be published by ``CBPeripheralManager/add(_:)``. What is changed after that has no
 /// effect on what is published.
 open class CBMutableService: CBService, @unchecked Sendable {
+    /// - Parameters:
+    ///   - UUID: its kind.
+    ///   - isPrimary: whether it stands for what the device does; a service that is only a part of another is not.
     public init(type UUID: CBUUID, primary isPrimary: Bool) {
         super.init(localType: UUID, primary: isPrimary)
     }
@@ -53,6 +56,7 @@ open class CBMutableService: CBService, @unchecked Sendable {
         set { lock.withLock { discoveredIncludedServices = newValue } }
     }
 
+    /// The characteristics, in the order in which centrals find them. Set before ``CBPeripheralManager/add(_:)``.
     open override var characteristics: [CBCharacteristic]? {
         get { super.characteristics }
         set {

@@ -20,13 +20,16 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     /// A manager without a delegate; set one soon.
     public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
 
-    /// - Parameter queue: where the delegate is called; `nil` means the main queue, and in a simulated world the
-    ///   world's own loop.
+    /// - Parameters:
+    ///   - delegate: who is told. Held weakly.
+    ///   - queue: where the delegate is called; `nil` means the main queue, and in a simulated world the world's own
+    ///     loop.
     public convenience init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?) {
         self.init(delegate: delegate, queue: queue, options: nil)
     }
 
     /// - Parameters:
+    ///   - delegate: who is told. Held weakly.
     ///   - queue: where the delegate is called; `nil` means the main queue, and in a simulated world the world's own
     ///     loop.
     ///   - options: by the keys `CBCentralManagerOption…`.
@@ -104,7 +107,9 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     /// ``cancelPeripheralConnection(_:)``, with the last reference to `peripheral`, or when the radio is switched
     /// off.
     ///
-    /// - Parameter options: by the keys `CBConnectPeripheralOption…`.
+    /// - Parameters:
+    ///   - peripheral: one of this manager's own.
+    ///   - options: by the keys `CBConnectPeripheralOption…`.
     open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
         guard line.isPoweredOn(for: self), owns(peripheral) else { return }
         line.checkListener(delegate, of: self, "connects to a peripheral")
@@ -158,7 +163,9 @@ extension CBCentralManager {
 
 /// What happened between this host and a device.
 public enum CBConnectionEvent: Int, Sendable {
+    /// The host is no longer connected to it.
     case peerDisconnected = 0
+    /// The host is connected to it.
     case peerConnected = 1
 }
 

@@ -15,6 +15,8 @@ public protocol CBCentralManagerDelegate: NSObjectProtocol {
     /// A device advertises. The app keeps a reference to `peripheral` if it wants it.
     ///
     /// - Parameters:
+    ///   - central: the manager that scans.
+    ///   - peripheral: the device, which nobody holds but the app.
     ///   - advertisementData: by the keys `CBAdvertisementData…`. A device is often reported twice: for its
     ///     advertisement, then for its scan response.
     ///   - RSSI: signal strength in dBm; 127 means not available.
@@ -31,16 +33,22 @@ public protocol CBCentralManagerDelegate: NSObjectProtocol {
     /// The link has ended, or the attempt was cancelled. Its services are void; what was asked and not answered will
     /// not be answered.
     ///
-    /// - Parameter error: `nil` if the app asked for it; `CBError.connectionTimeout` if the device was not heard any
-    ///   more; `CBError.peripheralDisconnected` if the device ended it.
+    /// - Parameters:
+    ///   - central: the peripheral's manager.
+    ///   - peripheral: the device, whose services are `nil` by now.
+    ///   - error: `nil` if the app asked for it; `CBError.connectionTimeout` if the device was not heard any more;
+    ///     `CBError.peripheralDisconnected` if the device ended it.
     func centralManager(
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?)
 
     /// The same with more detail. It is called if the shorter form is absent.
     ///
     /// - Parameters:
+    ///   - central: the peripheral's manager.
+    ///   - peripheral: the device, whose services are `nil` by now.
     ///   - timestamp: when the link ended, in seconds since 2001-01-01 00:00:00 UTC.
     ///   - isReconnecting: whether the system is connecting again already.
+    ///   - error: as in the shorter form.
     func centralManager(
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, timestamp: CFAbsoluteTime,
         isReconnecting: Bool, error: (any Error)?)

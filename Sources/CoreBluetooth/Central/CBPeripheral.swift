@@ -104,7 +104,9 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
     /// Finds the characteristics of `service`. Answer: `didDiscoverCharacteristicsFor`.
     ///
-    /// - Parameter characteristicUUIDs: `nil` or an empty list means all.
+    /// - Parameters:
+    ///   - characteristicUUIDs: `nil` or an empty list means all.
+    ///   - service: one that has been discovered on this link.
     open func discoverCharacteristics(_ characteristicUUIDs: [CBUUID]?, for service: CBService) {
         findCharacteristics(characteristicUUIDs, of: service)
     }
@@ -119,6 +121,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - data: at most ``maximumWriteValueLength(for:)`` octets.
+    ///   - characteristic: one that has been discovered on this link.
     ///   - type: with response, `didWriteValueFor` answers. Without, nothing does: the write is dropped, with a line
     ///     in the log, if the characteristic does not admit it or there is no room.
     open func writeValue(_ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType) {
@@ -165,9 +168,13 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
 /// How things stand between this app and a device.
 public enum CBPeripheralState: Int, Sendable {
+    /// There is no link and no attempt.
     case disconnected = 0
+    /// An attempt runs, for as long as it takes.
     case connecting = 1
+    /// The link is up: services can be found and used.
     case connected = 2
+    /// The link is being ended.
     case disconnecting = 3
 }
 

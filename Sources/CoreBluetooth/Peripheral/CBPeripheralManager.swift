@@ -26,13 +26,16 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     /// A manager without a delegate; set one soon.
     public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
 
-    /// - Parameter queue: where the delegate is called; `nil` means the main queue, and in a simulated world the
-    ///   world's own loop.
+    /// - Parameters:
+    ///   - delegate: who is told. Held weakly.
+    ///   - queue: where the delegate is called; `nil` means the main queue, and in a simulated world the world's own
+    ///     loop.
     public convenience init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?) {
         self.init(delegate: delegate, queue: queue, options: nil)
     }
 
     /// - Parameters:
+    ///   - delegate: who is told. Held weakly.
     ///   - queue: where the delegate is called; `nil` means the main queue, and in a simulated world the world's own
     ///     loop.
     ///   - options: by the keys `CBPeripheralManagerOption…`.
@@ -53,7 +56,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     /// Whether this manager advertises.
     open var isAdvertising: Bool { line.lock.withLock { advertising == .on } }
 
-    /// The old form of ``CBManager/authorization``.
+    /// The old form of `CBManager.authorization`.
     @available(iOS, introduced: 7.0, deprecated: 13.0)
     @available(macOS, introduced: 10.9, deprecated: 10.15)
     open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus {
@@ -124,7 +127,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     /// Answers a read or a write: exactly once, with the request, or of a write with its first one or the one that
     /// fails. To a write without response this does nothing.
     ///
-    /// - Parameter result: `.success`, or what the central gets as its error; 0x80...0x9F are free for the app.
+    /// - Parameters:
+    ///   - request: one that the delegate was given, not a copy.
+    ///   - result: `.success`, or what the central gets as its error; 0x80...0x9F are free for the app.
     open func respond(to request: CBATTRequest, withResult result: CBATTError.Code) {
         guard line.isPoweredOn(for: self) else { return }
         answer(request, result)
@@ -134,6 +139,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - value: cut to what each central can take; see ``CBCentral/maximumUpdateValueLength``.
+    ///   - characteristic: a published one, which keeps its own value.
     ///   - centrals: of the subscribed ones; `nil` means all.
     /// - Returns: false if there is no room: nothing was sent, and `peripheralManagerIsReady(toUpdateSubscribers:)`
     ///   tells when to try again.
@@ -171,8 +177,11 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
 /// How fast a link to a central shall be.
 public enum CBPeripheralManagerConnectionLatency: Int, Sendable {
+    /// Every 15 ms: fast, at the cost of both batteries.
     case low = 0
+    /// Every 30 to 60 ms.
     case medium = 1
+    /// Every 100 to 200 ms: slow and thrifty.
     case high = 2
 }
 
