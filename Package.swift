@@ -5,6 +5,7 @@ let package = Package(
     name: "swift-corebluetooth",
     products: [
         .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
+        .library(name: "BluetoothExtensions", targets: ["BluetoothExtensions"]),
         .library(name: "BluetoothSimulation", targets: ["BluetoothSimulation"]),
         .library(name: "BluetoothToolkit", targets: ["BluetoothToolkit"]),
         .executable(name: "ble", targets: ["ble"]),
@@ -58,9 +59,8 @@ let package = Package(
         .target(
             name: "Backends",
             dependencies: [
-                "Simulation", "LocalSession", "HCITransport", "Host", "HostInterface", "BluetoothCrypto",
-                "BluetoothTypes",
-                "EventLoop",
+                "Simulation", "LocalSession", "BondFiles", "Storage", "HCITransport", "Host", "HostInterface",
+                "BluetoothCrypto", "BluetoothTypes", "EventLoop",
             ]),
         // Layer 6: Apple's API.
         .target(name: "CCoreBluetooth"),
@@ -68,6 +68,9 @@ let package = Package(
             name: "CoreBluetooth",
             dependencies: ["Backends", "HostInterface", "BluetoothTypes", "BluetoothCrypto", "CCoreBluetooth"]),
         // Layer 7: for users.
+        .target(
+            name: "BluetoothExtensions",
+            dependencies: ["CoreBluetooth", "BondFiles", "HostInterface", "BluetoothCrypto", "BluetoothTypes"]),
         .target(
             name: "BluetoothSimulation",
             dependencies: [
@@ -130,6 +133,17 @@ let package = Package(
         .testTarget(name: "BluetoothCryptoTests", dependencies: ["BluetoothCrypto", "ConformanceKit"]),
         .executableTarget(name: "storage-writer", dependencies: ["Storage"], path: "Tests/Programs/storage-writer"),
         .testTarget(name: "StorageTests", dependencies: ["Storage", "storage-writer"]),
+        .testTarget(
+            name: "BondFilesTests",
+            dependencies: [
+                "BondFiles", "Host", "HostInterface", "Storage", "BluetoothCrypto", "BluetoothTypes", "EventLoop",
+            ]),
+        .testTarget(
+            name: "BluetoothExtensionsTests",
+            dependencies: ["BluetoothExtensions", "BluetoothSimulation", "CoreBluetooth"]),
+        .executableTarget(
+            name: "pairing-host", dependencies: ["CoreBluetooth", "BluetoothExtensions"],
+            path: "Tests/Programs/pairing-host"),
         .testTarget(name: "EventLoopTests", dependencies: ["ATT", "EventLoop"]),
         .testTarget(
             name: "HCITests", dependencies: ["HCI", "BluetoothTypes", "ByteCodec", "EventLoop", "ProtocolTestKit"]),

@@ -24,19 +24,21 @@ package final class AdapterRadio: SessionFactory, HostOwner, LoopParticipant, @u
     ///
     /// - Parameters:
     ///   - place: the radio's address, for messages.
+    ///   - bonds: where bonds are kept. It is used on the loop's thread alone.
     ///   - isForbidden: whether it is clear already that this process may not open it.
     ///   - capture: a file to record the traffic in, as Wireshark and btmon read it. A radio that is opened again goes
     ///     on in the file with ".2" behind its name, and so on.
     ///   - connect: makes the transport, on the loop's thread. For a device, it is called again when one is lost.
     package init(
-        place: String, kind: AdapterLife.Kind, configuration: HostConfiguration, isForbidden: Bool = false,
-        capture: String? = nil, connect: @escaping (RealTimeLoop) throws(TransportError) -> any Transport
+        place: String, kind: AdapterLife.Kind, configuration: HostConfiguration,
+        bonds: any BondStorage = MemoryBondStorage(), isForbidden: Bool = false, capture: String? = nil,
+        connect: @escaping (RealTimeLoop) throws(TransportError) -> any Transport
     ) {
         self.connect = connect
         self.isForbidden = Mutex(isForbidden)
         self.capture = capture
         life = AdapterLife(place: place, kind: kind)
-        host = Host(configuration: configuration) { [unowned self] packet in transport?.send(packet) }
+        host = Host(configuration: configuration, bonds: bonds) { [unowned self] packet in transport?.send(packet) }
         // Later: a host is not called from inside its own call.
         host.onTrouble = { [unowned self] trouble in realTimeLoop.enqueue { [self] _ in feed(.trouble(trouble)) } }
         realTimeLoop.add(self)

@@ -1,7 +1,10 @@
+import BluetoothTypes
+import BondFiles
 import Glibc
 package import HCITransport
 import Host
 import HostInterface
+import Storage
 
 /// Opens the radio that an address names.
 package enum DefaultRadio {
@@ -11,10 +14,16 @@ package enum DefaultRadio {
     /// The variable that names a file in which the traffic with a real controller is recorded.
     package static let captureVariable = "BLE_CAPTURE"
 
+    /// The variable that gives this host a static random identity address, in place of the controller's own.
+    package static let addressVariable = "BLE_ADDRESS"
+
+    /// The variable that, if it is `1`, has this host show private addresses.
+    package static let privacyVariable = "BLE_PRIVACY"
+
     /// The radio of `BLE_RADIO`, or, without it, the first usable adapter.
     package static func open() -> any SessionFactory {
-        guard let text = unsafe getenv(variable) else { return open(nil) }
-        return open(unsafe String(cString: text))
+        guard let text = value(of: variable) else { return open(nil) }
+        return open(text)
     }
 
     /// - Parameter text: in the words of ``RadioAddress``. What names no radio that can be opened gives one whose
@@ -31,24 +40,34 @@ package enum DefaultRadio {
     package static func open(_ address: RadioAddress?) -> any SessionFactory {
         var configuration = HostConfiguration()
         configuration.fallbackAddress = .ofThisMachine
+        if let text = value(of: addressVariable) {
+            guard let address = DeviceAddress(text, kind: .random), address.value >> 46 == 0b11 else {
+                return unavailable(
+                    "\(addressVariable) is \(text), which is no static random address: it must look like "
+                        + "F0:11:22:33:44:55, the two highest bits set.")
+            }
+            configuration.fallbackAddress = address
+            configuration.ignoresPublicAddress = true
+        }
+        configuration.usesPrivateAddress = value(of: privacyVariable) == "1"
         guard let address else { return adapter(nil, place: anyAdapter, configuration) }
         switch address {
         case .tcp(let host, let port):
             return AdapterRadio(
-                place: "\(address)", kind: .socket, configuration: configuration, capture: capture
+                place: "\(address)", kind: .socket, configuration: configuration, bonds: bonds, capture: capture
             ) { loop throws(TransportError) in
                 try StreamTransport.connect(host: host, port: port, on: loop)
             }
         case .unix(let path):
             return AdapterRadio(
-                place: "\(address)", kind: .socket, configuration: configuration, capture: capture
+                place: "\(address)", kind: .socket, configuration: configuration, bonds: bonds, capture: capture
             ) { loop throws(TransportError) in
                 try StreamTransport.connect(path: path, on: loop)
             }
         case .adapter(let name): return adapter(name, place: "\(address)", configuration)
         case .serial(let device, let baud):
             return AdapterRadio(
-                place: "\(address)", kind: .device, configuration: configuration, capture: capture
+                place: "\(address)", kind: .device, configuration: configuration, bonds: bonds, capture: capture
             ) { loop throws(TransportError) in
                 try StreamTransport.open(serial: device, baud: baud, on: loop)
             }
@@ -60,14 +79,24 @@ package enum DefaultRadio {
         }
     }
 
-    private static var capture: String? { unsafe getenv(captureVariable).map { unsafe String(cString: $0) } }
+    private static var capture: String? { value(of: captureVariable) }
+
+    /// Where this user's bonds are.
+    private static var bonds: BondDatabase {
+        BondDatabase(in: .ofThisUser()) { writeToStandardError("[CoreBluetooth] WARNING: \($0)") }
+    }
+
+    private static func value(of variable: String) -> String? {
+        unsafe getenv(variable).map { unsafe String(cString: $0) }
+    }
 
     private static func adapter(
         _ name: LinuxAdapter.Name?, place: String, _ configuration: HostConfiguration
     ) -> AdapterRadio {
         let finder = AdapterFinder(name)
         return AdapterRadio(
-            place: place, kind: .device, configuration: configuration, isForbidden: !LinuxAdapter.mayTakeOver,
+            place: place, kind: .device, configuration: configuration, bonds: bonds,
+            isForbidden: !LinuxAdapter.mayTakeOver,
             capture: capture
         ) { loop throws(TransportError) in
             try finder.open(on: loop)

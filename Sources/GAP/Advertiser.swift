@@ -85,6 +85,9 @@ package struct Advertiser: ProtocolMachine {
     /// Whether the advertisement is on the air now.
     package var isOnTheAir: Bool { state == .onTheAir }
 
+    /// Whether the controller has no advertisement of ours, and is about to get none.
+    package var isOff: Bool { state == .off || state == .offTheAir }
+
     package var deadline: Instant? { nil }
     package mutating func wake(at now: Instant) -> [Effect] { [] }
 

@@ -61,6 +61,9 @@ package struct Scanner: ProtocolMachine {
     /// - Parameter capacity: of how many devices both packets are remembered; the oldest goes first.
     package init(capacity: Int = 1024) { merger = ScanMerger(capacity: capacity) }
 
+    /// Whether the controller neither scans nor is about to.
+    package var isOff: Bool { state == .off }
+
     package var deadline: Instant? { nil }
     package mutating func wake(at now: Instant) -> [Effect] { [] }
 

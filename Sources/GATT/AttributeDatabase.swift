@@ -117,6 +117,15 @@ package struct AttributeDatabase: Equatable, Sendable {
         attributes[index].content = .stored(value)
     }
 
+    /// What the declaration before a characteristic's value says of it; nothing if there is none.
+    func properties(ofValueAt handle: UInt16) -> GATTProperties {
+        guard let index = index(of: handle), index > attributes.startIndex,
+            attributes[index - 1].type == GATTAttributeType.characteristic,
+            case .stored(let declaration) = attributes[index - 1].content, let octet = declaration.first
+        else { return [] }
+        return GATTProperties(rawValue: octet)
+    }
+
     /// The type of the attribute at `handle`; `nil` if there is none.
     package func type(at handle: UInt16) -> BluetoothUUID? { index(of: handle).map { attributes[$0].type } }
 

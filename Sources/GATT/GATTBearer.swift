@@ -12,6 +12,8 @@ package struct GATTBearer: Sendable {
     package enum Input: Equatable, Sendable {
         /// A PDU from the peer, on the fixed channel 0x0004.
         case receive(ArraySlice<UInt8>)
+        /// A Signed Write Command whose signature has been found good, without it.
+        case receiveSigned(ArraySlice<UInt8>)
 
         // Client side. Whoever chooses an `id` is told under it how the matter ended; it must not be in use.
         case submit(id: UInt64, GATTProcedure)
@@ -67,6 +69,8 @@ package struct GATTBearer: Sendable {
         switch input {
         case .receive(let pdu):
             return isDead ? [] : receive(pdu, &database, at: now)
+        case .receiveSigned(let pdu):
+            return isDead ? [] : server.receiveSigned(pdu, &database, state)
         case .submit(let id, let procedure):
             return client.submit(id, procedure, &state, at: now)
         case .writeCommand(let id, let handle, let value):

@@ -70,23 +70,36 @@ struct GATTServer: Sendable {
     }
 
     /// Commands are never answered, and what can't be done is ignored (Core 6.0, Vol 3, Part F, 3.4.5.3). A signed
-    /// one is ignored always: there is no key to check it with.
+    /// one is ignored here: the owner has the key to check it with.
     mutating func receiveCommand(
         _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ bearer: BearerState
     ) -> [GATTEffect] {
-        guard pdu.first == WriteCommand.opcode.rawValue else { return [] }
-        do {
-            let command = try WriteCommand(octets: pdu.dropFirst())
-            let part = GATTWritePart(handle: command.handle, offset: 0, value: command.value)
-            let plan = try WritePlan([part], database, configurations, security: bearer.security)
-            guard plan.asked.isEmpty else {
-                lastID += 1
-                return [.writeRequested(GATTWriteRequest(id: lastID, parts: plan.asked, needsResponse: false))]
-            }
-            return keep(plan, &database)
-        } catch {
-            return []
+        guard pdu.first == WriteCommand.opcode.rawValue,
+            let command = try? WriteCommand(octets: pdu.dropFirst())
+        else { return [] }
+        return write(command, &database, bearer)
+    }
+
+    /// Source: Core 6.0, Vol 3, Part G, 4.9.2: only for characteristics that say so.
+    mutating func receiveSigned(
+        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ bearer: BearerState
+    ) -> [GATTEffect] {
+        guard let command = try? WriteCommand(octets: pdu.dropFirst()),
+            database.properties(ofValueAt: command.handle).contains(.authenticatedSignedWrites)
+        else { return [] }
+        return write(command, &database, bearer)
+    }
+
+    private mutating func write(
+        _ command: WriteCommand, _ database: inout AttributeDatabase, _ bearer: BearerState
+    ) -> [GATTEffect] {
+        let part = GATTWritePart(handle: command.handle, offset: 0, value: command.value)
+        guard let plan = try? WritePlan([part], database, configurations, security: bearer.security) else { return [] }
+        guard plan.asked.isEmpty else {
+            lastID += 1
+            return [.writeRequested(GATTWriteRequest(id: lastID, parts: plan.asked, needsResponse: false))]
         }
+        return keep(plan, &database)
     }
 
     mutating func receiveConfirmation(_ pdu: ArraySlice<UInt8>, at now: Instant) -> [GATTEffect] {

@@ -64,6 +64,20 @@ package final class Host {
     let randomness: Randomness
     /// Whose the private addresses are that were met; the identity of nobody known is `nil`.
     var resolvedAddresses: [DeviceAddress: DeviceAddress?] = [:]
+    /// At which address the initiator calls a peer.
+    var dialled: [PeerID: DeviceAddress] = [:]
+    /// Peers behind private addresses that are to be connected to, in the order in which they were asked for.
+    var searched: [PeerID] = []
+    /// Until when such a peer is called at the address at which it was heard.
+    var privateDials: [(peer: PeerID, until: Instant)] = []
+    /// Identities that have shown a private address.
+    var privatePeers: Set<DeviceAddress> = []
+    /// What this device shows now: its identity address, or a private one.
+    var ownAddress = DeviceAddress(0)
+    var addressChange: AddressChange?
+    var changeAddressBy: Instant?
+    /// Whom the initiator goes on calling after the change.
+    var pausedDials: [DeviceAddress] = []
     var pairingAttempts: [(address: DeviceAddress, limiter: AttemptLimiter)] = []
     var outOfBandData: OutOfBandData.Given?
     var outOfBandShares: [(peer: PeerID, share: OutOfBandShare)] = []
@@ -105,6 +119,8 @@ package final class Host {
         consider(suspendsAt)
         consider(commands.deadline)
         consider(initiator.deadline)
+        if addressChange == nil { consider(changeAddressBy) }
+        for dial in privateDials { consider(dial.until) }
         for link in links { consider(link.deadline) }
         return earliest
     }
@@ -114,6 +130,8 @@ package final class Host {
         wakePolicy(at: now)
         performCommands(commands.wake(at: now), at: now)
         performInitiator(initiator.wake(at: now), at: now)
+        wakePrivacy(at: now)
+        wakeDialling(at: now)
         for handle in links.map(\.handle) { wakeLink(handle, at: now) }
     }
 }

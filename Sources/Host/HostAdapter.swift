@@ -28,6 +28,8 @@ enum CommandOwner {
     case encryption(link: UInt16)
     /// A request about a link that the PHY completes.
     case linkStatus(RequestKey, PeerID)
+    /// The setting of a private address.
+    case privateAddress
     case nobody
 }
 
@@ -44,7 +46,8 @@ extension Host {
         }
         commands = HCICommandQueue()
         commandOwners = [:]
-        var setup = AdapterSetup(fallbackAddress: configuration.fallbackAddress)
+        var setup = AdapterSetup(
+            fallbackAddress: configuration.fallbackAddress, ignoresPublicAddress: configuration.ignoresPublicAddress)
         let effects = setup.handle(.start, at: now)
         phase = .settingUp(setup)
         performSetup(effects, at: now)
@@ -108,8 +111,9 @@ extension Host {
             case .ready(let capabilities):
                 phase = .on(capabilities)
                 acl = ACLScheduler(bufferCount: capabilities.aclCount, bufferLength: capabilities.aclLength)
-                initiator.configuration = initiatorConfiguration(capabilities)
                 openBonds(of: capabilities.address)
+                startPrivacy(at: now)
+                initiator.configuration = initiatorConfiguration(capabilities)
                 change(to: .poweredOn(address: capabilities.address))
                 updateAdvertiser(at: now)
             case .failed(let failure):
@@ -132,6 +136,12 @@ extension Host {
         scanner = Scanner()
         advertiser = Advertiser()
         initiator = Initiator()
+        dialled = [:]
+        searched = []
+        privateDials = []
+        pausedDials = []
+        addressChange = nil
+        changeAddressBy = nil
         acl = ACLScheduler(bufferCount: 0, bufferLength: 27)
         for index in clients.indices {
             clients[index].scan = nil
@@ -175,13 +185,15 @@ extension Host {
         case .request(let key): finish(key, Self.answer(outcome, to: requests.request(key)))
         case .encryption(let handle): encryptionRefused(onLink: handle, outcome, at: now)
         case .linkStatus(let key, let peer): phyRead(outcome, of: peer, for: key)
+        case .privateAddress: addressSet(outcome, at: now)
         case .nobody, nil: break
         }
+        goOnWithAddressChange(at: now)
     }
 
     func initiatorConfiguration(_ capabilities: AdapterCapabilities) -> Initiator.Configuration {
         var initiation = Initiator.Configuration()
-        initiation.ownAddressType = capabilities.ownAddressType
+        initiation.ownAddressType = ownAddressType
         initiation.filterAcceptListSize = capabilities.filterAcceptListSize
         initiation.parameters = ConnectionParameterRange(connectionPreference)
         return initiation

@@ -15,6 +15,10 @@ package struct HostConfiguration: Sendable {
     package var fallbackAddress = DeviceAddress(0xC0DE_0000_0001, kind: .random)
     /// Whether scans see what phones in the background advertise: see ``OverflowArea``.
     package var readsOverflowArea = false
+    /// Whether that address is this device's identity in any case.
+    package var ignoresPublicAddress = false
+    /// Whether this device shows private addresses, a new one every fifteen minutes.
+    package var usesPrivateAddress = false
     /// How pairings go while no client has a policy of its own.
     package var pairing = PairingPolicy()
     /// How many links may be up or pending.

@@ -62,9 +62,9 @@ extension Host {
 
     /// The controller scans while any client does, and may.
     func updateScanner(at now: Instant) {
-        guard let capabilities else { return }
-        var configuration = scanConfiguration()
-        configuration?.ownAddressType = capabilities.ownAddressType
+        guard capabilities != nil, addressChange == nil else { return }
+        var configuration = scanConfiguration() ?? (isSearching ? Scanner.Configuration() : nil)
+        configuration?.ownAddressType = ownAddressType
         performScanner(scanner.handle(.want(configuration), at: now), at: now)
     }
 
@@ -72,11 +72,13 @@ extension Host {
         for effect in effects {
             switch effect {
             case .command(let packet): submit(packet, for: .scanner, at: now)
+            // A pause for a new address is nobody's wish.
+            case .stopped where addressChange != nil: break
             case .started, .stopped: endScanRequests(.success(.done))
             case .failed(let failure):
                 for index in clients.indices { clients[index].scan = nil }
                 endScanRequests(.failure(HostFailure(failure)))
-            case .report(let report): deliver(report)
+            case .report(let report): deliver(report, at: now)
             }
         }
     }
@@ -87,13 +89,15 @@ extension Host {
         for key in ended { finish(key, result) }
     }
 
-    private func deliver(_ report: ScanReport) {
+    private func deliver(_ report: ScanReport, at now: Instant) {
+        let peer = peer(behind: report.address)
+        heard(report.address, of: peer, isConnectable: report.isConnectable, at: now)
         for index in clients.indices {
             guard let overflow = clients[index].scan?.take(report) else { continue }
             clients[index].deliver(
                 .discovered(
                     Discovery(
-                        peer: PeerID(report.address), advertisingData: report.advertisingData,
+                        peer: peer, advertisingData: report.advertisingData,
                         scanResponseData: report.scanResponseData, isConnectable: report.isConnectable,
                         rssi: report.rssi, overflowServices: overflow)))
         }
@@ -119,14 +123,14 @@ extension Host {
 
     /// What is on the air is what all clients want to be seen: the first name, and all services.
     func updateAdvertiser(at now: Instant) {
-        guard let capabilities else { return }
+        guard capabilities != nil, addressChange == nil else { return }
         var configuration: Advertiser.Configuration?
         if let layout = advertisingLayout {
             var wanted = Advertiser.Configuration()
             wanted.advertisingData = layout.advertisingData
             wanted.scanResponseData = layout.scanResponseData
             wanted.isConnectable = clients.contains { $0.advertisement?.isConnectable == true }
-            wanted.ownAddressType = capabilities.ownAddressType
+            wanted.ownAddressType = ownAddressType
             wanted.interval = advertisingInterval
             configuration = wanted
         }
@@ -151,6 +155,7 @@ extension Host {
                     advertisingData: layout.advertisingData, scanResponseData: layout.scanResponseData,
                     omittedServices: layout.omittedServices, isNameShortened: layout.isNameShortened)
                 endAdvertisingRequests(.success(.advertising(placement)))
+            case .stopped where addressChange != nil: break
             case .stopped: endAdvertisingRequests(.success(.done))
             case .failed(let failure):
                 for index in clients.indices { clients[index].advertisement = nil }

@@ -27,7 +27,7 @@ extension Host {
         holdings.questions = questions.count
         holdings.notifications = openShares.count
         holdings.commands = commandOwners.count
-        holdings.pendingConnects = initiator.pending.count
+        holdings.pendingConnects = diallingCount
         return holdings
     }
 }

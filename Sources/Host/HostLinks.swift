@@ -1,3 +1,4 @@
+import ATT
 import BluetoothTypes
 import EventLoop
 import GAP
@@ -11,12 +12,12 @@ import SMP
 
 extension Host {
     func connect(_ peer: PeerID, for key: RequestKey, at now: Instant) {
-        guard links.count + initiator.pending.count < configuration.maximumLinks || linkIndex(of: peer) != nil else {
+        guard links.count + diallingCount < configuration.maximumLinks || linkIndex(of: peer) != nil else {
             return fail(key, .connectionLimitReached)
         }
         updateClient(key.client) { $0.holds.insert(peer) }
         guard let index = linkIndex(of: peer) else {
-            return performInitiator(initiator.handle(.connect(peer.address), at: now), at: now)
+            return dial(peer, at: now)
         }
         // One that is ending is connected anew when it has ended.
         guard !links[index].isEnding, links[index].reportBy == nil else { return }
@@ -31,7 +32,9 @@ extension Host {
             case .unwanted(let event):
                 submit(Disconnect(handle: event.handle, reason: .remoteUserTerminated).packet, for: .nobody, at: now)
             case .failed(let address, let failure):
-                for client in clients { dropHold(of: client.id, on: PeerID(address), HostFailure(failure)) }
+                let peer = dialled.first { $0.value == address }?.key ?? PeerID(address)
+                stopDialling(peer, at: now)
+                for client in clients { dropHold(of: client.id, on: peer, HostFailure(failure)) }
             // Whoever took it back was told at once.
             case .cancelled: break
             }
@@ -59,7 +62,7 @@ extension Host {
         links[links.count - 1].signalling.offers = channels.offers
         know(peer) { $0.isConnected = true }
         // A peer that connects to this host may be one that a client waits for.
-        if event.role == .peripheral { performInitiator(initiator.handle(.cancel(peer.address), at: now), at: now) }
+        stopDialling(peer, at: now)
         guard let index = linkIndex(handle: event.handle) else { return }
         secureNewLink(index, at: now)
         guard isHeld(peer), let index = linkIndex(handle: event.handle) else { return }
@@ -141,8 +144,8 @@ extension Host {
     }
 
     private func stopConnectingIfUnwanted(_ peer: PeerID, at now: Instant) {
-        guard !isHeld(peer), initiator.pending.contains(peer.address) else { return }
-        performInitiator(initiator.handle(.cancel(peer.address), at: now), at: now)
+        guard !isHeld(peer), isDialling(peer) else { return }
+        stopDialling(peer, at: now)
     }
 
     /// - Parameter failure: what clients are told in place of the controller's reason.
@@ -179,7 +182,7 @@ extension Host {
         let neverCame = failure == .disconnected(reason: HCIErrorCode.connectionFailedToBeEstablished.rawValue)
         let waiting = requests.open.contains { $0.request == .connect(link.peer) }
         if waiting, neverCame || link.isEnding {
-            performInitiator(initiator.handle(.connect(link.peer.address), at: now), at: now)
+            dial(link.peer, at: now)
             return
         }
         for client in clients { dropHold(of: client.id, on: link.peer, failure) }
@@ -236,7 +239,11 @@ extension Host {
         switch pdu.channel {
         case .attribute:
             if links[index].security.awaitsProof { links[index].security.awaitsProof = false }
-            handle(.receive(pdu.payload), onLink: index, at: now)
+            if pdu.payload.first == ATTOpcode.signedWriteCommand.rawValue {
+                receiveSigned(pdu.payload, onLink: index, at: now)
+            } else {
+                handle(.receive(pdu.payload), onLink: index, at: now)
+            }
         case .securityManager: handleSecurity(.receive(pdu.payload), onLink: index, at: now)
         case .signalling:
             let effects = links[index].signalling.handle(.receive(pdu.payload), at: now)

@@ -24,6 +24,9 @@ package enum SecurityCommand: Equatable, Sendable {
     case setOutOfBandData(PeerID, OutOfBandShare)
     /// Answer: `.link`.
     case readLink(PeerID)
+    /// Signed Write Without Response (Core 6.0, Vol 3, Part G, 4.9.2); on an encrypted link an unsigned one. Answer:
+    /// `.done` once the controller has taken it.
+    case writeSigned(PeerID, AttributeHandle, value: [UInt8])
 }
 
 /// What a host tells of its security.
@@ -68,6 +71,9 @@ package struct PairingPolicy: Equatable, Sendable {
     package var minimumKeySize: UInt8 = 7
     package var maximumKeySize: UInt8 = 16
     package var lostBond = LostBond.disconnect
+    /// Whether this side, as central, encrypts a link to a bonded peer before anything else. If not, it does so when
+    /// something needs it.
+    package var encryptsAtOnce = true
 
     package init() {}
 }

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -166,6 +167,7 @@ class Case:
         self.build = build
         self.preload = preload
         self.programs = []
+        self.folders = []
 
     def start(self, name, command, environment=None):
         program = Program(name, command, environment)
@@ -176,12 +178,21 @@ class Case:
         """One of the Python scripts beside this file."""
         return self.start(script, [sys.executable, "-u", os.path.join(HERE, script), *arguments])
 
-    def ours(self, product, *arguments, radio=None):
+    def folder(self):
+        """A folder of the case's own, which goes with it."""
+        self.folders.append(tempfile.TemporaryDirectory())
+        return self.folders[-1].name
+
+    def ours(self, product, *arguments, radio=None, environment=None):
         """A product of the package. `radio` goes into the environment."""
-        environment = {} if radio is None else {"BLE_RADIO": radio}
+        # What programs keep is the case's own.
+        state = {"BLE_STATE": os.path.join(self.folder(), "state")}
+        environment = {**state, **(environment or {}), **({} if radio is None else {"BLE_RADIO": radio})}
         return self.start(
             " ".join([product, *arguments]), [os.path.join(self.build, product), *arguments], environment)
 
     def close(self):
         for program in reversed(self.programs):
             program.stop()
+        for folder in self.folders:
+            folder.cleanup()

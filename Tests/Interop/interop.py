@@ -16,6 +16,7 @@ IS_ALONE = enter_private_network()
 from air_cases import AIR_CASES
 from fake_controller import FakeController, GarblingRelay
 from harness import Case, Failure, RootCanal, expect, free_ports
+from pairing_cases import PAIRING_CASES
 
 LOCK = "KL940704079"
 CASES_AT_ONCE = 4
@@ -214,6 +215,7 @@ CASES = [
     fake("hangs after reset", "answer"),
     fake("closes at once"),
     *AIR_CASES,
+    *PAIRING_CASES,
 ]
 
 

@@ -35,6 +35,7 @@ struct ImportTests {
             "Backends": backends,
             "CoreBluetooth": layer0.union(["Backends", "HostInterface", "CCoreBluetooth"]),
             // 7: for users.
+            "BluetoothExtensions": layer0.union(["CoreBluetooth", "BondFiles", "HostInterface"]),
             "BluetoothSimulation": layer0.union([
                 "CoreBluetooth", "Backends", "Simulation", "Host", "HostInterface",
             ]),
@@ -66,6 +67,7 @@ struct ImportTests {
             "EventLoop": ["Glibc"], "Storage": ["Glibc", "Synchronization"],
             "HCITransport": ["Dispatch", "Glibc", "Synchronization"],
             "Simulation": everyday, "LocalSession": ["Synchronization"], "BondFiles": ["Foundation"],
+            "BluetoothExtensions": everyday,
             "Backends": everyday,
             // Runtime reads the stack, for the place of a misuse.
             "CoreBluetooth": everyday.union(["CoreFoundation", "Runtime"]), "BluetoothSimulation": everyday,

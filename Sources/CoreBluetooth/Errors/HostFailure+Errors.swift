@@ -1,8 +1,8 @@
-import HostInterface
+package import HostInterface
 
 extension HostFailure {
     /// The one table by which a host's failures become Apple's errors.
-    var error: any Error {
+    package var error: any Error {
         switch self {
         case .attribute(let code): CBATTError(.init(rawValue: Int(code)) ?? .unlikelyError)
         case .disconnected(let reason), .controller(let reason): CBError(Self.linkError(reason))

@@ -43,13 +43,17 @@ package struct AdapterSetup: ProtocolMachine {
     }
 
     private let fallbackAddress: DeviceAddress
+    private let ignoresPublicAddress: Bool
     private var state = State.idle
     private var capabilities = AdapterCapabilities()
 
-    /// - Parameter fallbackAddress: the static random address to use if the controller has no public one.
-    package init(fallbackAddress: DeviceAddress) {
+    /// - Parameters:
+    ///   - fallbackAddress: the static random address to use if the controller has no public one.
+    ///   - ignoresPublicAddress: whether it is used if the controller has one, too.
+    package init(fallbackAddress: DeviceAddress, ignoresPublicAddress: Bool = false) {
         precondition(fallbackAddress.kind == .random, "\(fallbackAddress) is no random address.")
         self.fallbackAddress = fallbackAddress
+        self.ignoresPublicAddress = ignoresPublicAddress
     }
 
     package var deadline: Instant? { nil }
@@ -162,7 +166,7 @@ extension AdapterSetup {
         case .buffers: capabilities.aclLength == 0 || capabilities.aclCount == 0
         case .dataLength:
             capabilities.features.contains(.dataPacketLengthExtension) && capabilities.commands.contains(step.opcode)
-        case .randomAddress: capabilities.address.value == 0
+        case .randomAddress: capabilities.address.value == 0 || ignoresPublicAddress
         case .reset, .version, .features, .commands, .eventMask, .leEventMask, .leFeatures, .leBuffers, .leStates,
             .address, .filterAcceptList:
             true

@@ -41,6 +41,8 @@ extension Host {
             outOfBandShares.append((peer, share))
             updateSecurityConfigurations()
             finish(key, .success(.done))
+        case .writeSigned(let peer, let handle, let value):
+            writeSigned(peer, handle.rawValue, value, for: key, at: now)
         case .readLink(let peer):
             guard let index = linkIndex(of: peer) else { return fail(key, .notConnected) }
             guard capabilities?.commands.contains(.leReadPHY) == true else {

@@ -18,7 +18,7 @@ extension Host {
         let record = index.map { bonds[$0] }
         let role = event.role == .central ? SecurityManager.Role.central : .peripheral
         let manager = SecurityManager(
-            role: role, local: identity.address, remote: event.peer,
+            role: role, local: ownAddress, remote: event.peer,
             configuration: securityConfiguration(for: record?.peer ?? PeerID(event.peer)), bond: record?.bond,
             attempts: attempts(of: record?.identity ?? event.peer), random: randomness.generator())
         return LinkGuard(manager: manager, identity: record?.identity)
@@ -30,7 +30,7 @@ extension Host {
         let bond = links[index].security.manager.bond
         handle(.securityChanged(.unencrypted(hasKey: bond?.localKey != nil)), onLink: index, at: now)
         links[index].signalling.protection = LinkProtection(hasKey: bond?.localKey != nil)
-        guard links[index].role == .central, bond?.peerKey != nil else { return }
+        guard links[index].role == .central, bond?.peerKey != nil, pairingPolicy.encryptsAtOnce else { return }
         links[index].security.delaysReport = true
         handleSecurity(.secure(authenticated: false), onLink: index, at: now)
     }

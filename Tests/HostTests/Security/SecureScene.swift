@@ -25,18 +25,20 @@ final class SecureScene {
     let phone: TestClient
     var persons = Persons()
     private(set) var characteristic = AttributeHandle(rawValue: 0)
+    private(set) var signedCharacteristic = AttributeHandle(rawValue: 0)
     private(set) var questions: [(isPhone: Bool, kind: PairingQuestion.Kind)] = []
     private var passkey: UInt32?
     /// Who waits for the passkey that the other side has yet to show.
     private var typing: (client: TestClient, id: PairingQuestionID)?
 
     init(
-        seed: UInt64 = 1, phone phoneCapability: IOCapability? = nil, lock lockCapability: IOCapability? = nil,
+        seed: UInt64 = 1, privatePhone: Bool = false, privateLock: Bool = false,
+        phone phoneCapability: IOCapability? = nil, lock lockCapability: IOCapability? = nil,
         _ change: (inout PairingPolicy) -> Void = { _ in }
     ) {
         world = TestWorld(seed: seed)
-        lock = world.device("lock", at: 2)
-        phone = world.device("phone")
+        lock = world.device("lock", at: 2) { $0.usesPrivateAddress = privateLock }
+        phone = world.device("phone") { $0.usesPrivateAddress = privatePhone }
         lock.onQuestion = { [unowned self] in lockAnswers($0) }
         phone.onQuestion = { [unowned self] event in person(event, isPhone: true) }
         publish()
@@ -51,13 +53,16 @@ final class SecureScene {
                 CharacteristicDefinition(
                     uuid: .uuid16(0xFFF1), properties: 0x1E,
                     permissions: [.readEncryptionRequired, .writeEncryptionRequired],
-                    subscriptionNeedsEncryption: true)
+                    subscriptionNeedsEncryption: true),
+                // Authenticated Signed Writes: Core 6.0, Vol 3, Part G, 3.3.1.1.
+                CharacteristicDefinition(uuid: .uuid16(0xFFF2), properties: 0x40, permissions: .writeable),
             ])
         guard case .success(.published(let service)) = lock.answer(.addService(definition)) else {
             Issue.record("The service was not published.")
             return
         }
         characteristic = service.characteristics[0]
+        signedCharacteristic = service.characteristics[1]
         _ = lock.answer(.startAdvertising(AdvertisementContent(localName: "Lock")))
     }
 

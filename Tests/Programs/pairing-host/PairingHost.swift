@@ -1,0 +1,205 @@
+import BluetoothExtensions
+import CoreBluetooth
+import Foundation
+
+/// One role at a time. All of it runs on the main queue.
+final class PairingHost: NSObject, @unchecked Sendable {
+    // `@unchecked`: used on the main queue alone.
+    private let options: Options
+    private var central: CBCentralManager?
+    private var peripheral: CBPeripheralManager?
+    private var security: BluetoothSecurity?
+    private var remote: CBPeripheral?
+    private let service = CBMutableService(type: CBUUID(string: "FFF0"), primary: true)
+
+    init(options: Options) { self.options = options }
+
+    func start() {
+        let manager: CBManager
+        if options.isCentral {
+            let made = CBCentralManager(delegate: self, queue: nil)
+            central = made
+            manager = made
+        } else {
+            let made = CBPeripheralManager(delegate: self, queue: nil)
+            peripheral = made
+            manager = made
+        }
+        let security = BluetoothSecurity(manager: manager)
+        security.delegate = self
+        var policy = PairingPolicy(capability: options.capability)
+        policy.usesSecureConnections = !options.isLegacy
+        security.setPolicy(policy)
+        self.security = security
+    }
+
+    /// Gives the peer its part of out-of-band data, if there is to be one.
+    private func prepare(then: @escaping @Sendable () -> Void) {
+        guard options.outOfBand != nil else { return then() }
+        security?.makeOutOfBandData { [self] result in
+            guard case .success(let data) = result else { return say("NO OOB DATA \(result)") }
+            options.put("\(data.random.hexadecimal) \(data.confirm.hexadecimal)", ".ours")
+            then()
+        }
+    }
+
+    private func takeOutOfBandData(for peer: CBPeer, then: @escaping @Sendable () -> Void) {
+        guard options.outOfBand == "both" else { return then() }
+        options.take(".bumble") { [self] text in
+            let parts = text.split(separator: " ").map { Data(hexadecimal: $0) }
+            guard parts.count == 2, let data = OutOfBandData(random: parts[0], confirm: parts[1]) else {
+                return say("BAD OOB DATA")
+            }
+            security?.setOutOfBandData(data, for: peer) { _ in then() }
+        }
+    }
+
+    /// At once, also into a pipe.
+    private func say(_ words: String) { FileHandle.standardOutput.write(Data((words + "\n").utf8)) }
+
+    private func show(_ error: (any Error)?) -> String {
+        guard let error = error as NSError? else { return "none" }
+        return "\(error.domain) \(error.code)"
+    }
+}
+
+// MARK: - Central
+
+extension PairingHost: CBCentralManagerDelegate {
+    func centralManagerDidUpdateState(_ manager: CBCentralManager) {
+        guard manager.state == .poweredOn else { return say("STATE \(manager.state.rawValue)") }
+        prepare { [self] in
+            say("READY")
+            central?.scanForPeripherals(withServices: [CBUUID(string: "FFF0")])
+        }
+    }
+
+    func centralManager(
+        _ manager: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
+        rssi RSSI: NSNumber
+    ) {
+        guard remote == nil else { return }
+        remote = peripheral
+        peripheral.delegate = self
+        manager.stopScan()
+        takeOutOfBandData(for: peripheral) { [self] in
+            if let remote { central?.connect(remote) }
+        }
+    }
+
+    func centralManager(_ manager: CBCentralManager, didConnect peripheral: CBPeripheral) {
+        security?.readStatus(of: peripheral) { [self] result in
+            let level = (try? result.get())?.security?.level ?? 1
+            say("CONNECTED \(peripheral.identifier) level \(level)")
+            peripheral.discoverServices([CBUUID(string: "FFF0")])
+        }
+    }
+
+    func centralManager(
+        _ manager: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?
+    ) {
+        say("NOT CONNECTED \(show(error))")
+        exit(1)
+    }
+
+    func centralManager(
+        _ manager: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
+    ) {
+        say("DISCONNECTED \(show(error))")
+        exit(error == nil ? 0 : 1)
+    }
+}
+
+extension PairingHost: CBPeripheralDelegate {
+    func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+        guard let service = peripheral.services?.first else { return say("NO SERVICE \(show(error))") }
+        peripheral.discoverCharacteristics(nil, for: service)
+    }
+
+    func peripheral(
+        _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
+    ) {
+        guard let characteristic = service.characteristics?.first else { return say("NO VALUE \(show(error))") }
+        peripheral.readValue(for: characteristic)
+    }
+
+    func peripheral(
+        _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
+    ) {
+        if let error { say("ERROR \(show(error))") }
+        if let value = characteristic.value { say("VALUE \(String(decoding: value, as: UTF8.self))") }
+        // The peer may have keys yet to give.
+        DispatchQueue.main.asyncAfter(deadline: .now() + 0.5) { [self] in
+            central?.cancelPeripheralConnection(peripheral)
+        }
+    }
+}
+
+// MARK: - Peripheral
+
+extension PairingHost: CBPeripheralManagerDelegate {
+    func peripheralManagerDidUpdateState(_ manager: CBPeripheralManager) {
+        guard manager.state == .poweredOn else { return say("STATE \(manager.state.rawValue)") }
+        service.characteristics = [
+            CBMutableCharacteristic(
+                type: CBUUID(string: "FFF1"), properties: [.read, .write], value: nil,
+                permissions: [.readEncryptionRequired, .writeEncryptionRequired])
+        ]
+        manager.add(service)
+    }
+
+    func peripheralManager(_ manager: CBPeripheralManager, didAdd service: CBService, error: (any Error)?) {
+        prepare { [self] in
+            peripheral?.startAdvertising([CBAdvertisementDataServiceUUIDsKey: [CBUUID(string: "FFF0")]])
+        }
+    }
+
+    func peripheralManagerDidStartAdvertising(_ manager: CBPeripheralManager, error: (any Error)?) { say("READY") }
+
+    func peripheralManager(_ manager: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
+        request.value = Data("secret".utf8)
+        say("READ")
+        manager.respond(to: request, withResult: .success)
+    }
+}
+
+// MARK: - Security
+
+extension PairingHost: BluetoothSecurityDelegate {
+    func security(_ security: BluetoothSecurity, asks question: PairingQuestion) {
+        switch question.kind {
+        case .showPasskey(let passkey):
+            say("DISPLAY \(passkeyText(passkey))")
+            options.put(passkeyText(passkey))
+        case .enterPasskey:
+            say("ENTER")
+            options.take { text in question.enter(passkey: Int(text) ?? 0) }
+        case .compare(let number):
+            say("COMPARE \(passkeyText(number))")
+            question.accept()
+        case .confirm: question.accept()
+        }
+    }
+
+    func security(_ security: BluetoothSecurity, didSecure peer: UUID, _ link: LinkSecurity) {
+        say("SECURED level \(link.level) \(link.isSecureConnections ? "sc" : "legacy")")
+    }
+
+    func security(_ security: BluetoothSecurity, didFailToSecure peer: UUID, _ problem: SecurityProblem) {
+        say("FAILED \(problem)")
+    }
+
+    func security(_ security: BluetoothSecurity, didBond peer: UUID) { say("BONDED \(peer)") }
+
+    func security(_ security: BluetoothSecurity, cannotKeepBonds reason: String) { say("STORE \(reason)") }
+}
+
+extension Data {
+    var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+
+    init(hexadecimal text: Substring) {
+        let digits = Array(text)
+        self.init(
+            stride(from: 0, to: digits.count - 1, by: 2).compactMap { UInt8(String(digits[$0...($0 + 1)]), radix: 16) })
+    }
+}
