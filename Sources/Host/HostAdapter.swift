@@ -101,6 +101,12 @@ extension Host {
     func change(to new: AdapterState) {
         guard new != state else { return }
         state = new
+        switch new {
+        // Below "powered off" advertising has stopped; at it, it pauses (B-I6).
+        case .unknown, .resetting, .unsupported, .unauthorized:
+            for index in clients.indices { clients[index].advertisement = nil }
+        case .poweredOff, .poweredOn: break
+        }
         for client in clients { client.deliver(.state(new)) }
     }
 
@@ -125,7 +131,11 @@ extension Host {
     /// Ends links, scans and open requests; what clients are told is `failure`, or, of links that they held,
     /// nothing: the state that follows says it (B-B4).
     func endEverything(because failure: HostFailure, at now: Instant) {
-        for entry in requests.open { fail(entry.key, failure) }
+        for entry in requests.open {
+            // What has failed must not begin by itself later.
+            if case .startAdvertising = entry.request { updateClient(entry.key.client) { $0.advertisement = nil } }
+            fail(entry.key, failure)
+        }
         let ended = links
         links = []
         for link in ended { end(link, because: failure, at: now) }

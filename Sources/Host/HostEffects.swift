@@ -87,6 +87,7 @@ extension Host {
                 tellHolders(ofLink: index, .notified(peer, AttributeHandle(rawValue: attribute), value: value))
             case .servicesChanged(let range):
                 links[index].services.removeAll { $0.handles.overlaps(range) }
+                links[index].knowsAllServices = false
                 tellHolders(ofLink: index, .servicesChanged(peer, handles: range))
             case .readRequested(let request): ask(request, onLink: index, at: now)
             case .writeRequested(let request): ask(request, onLink: index, at: now)

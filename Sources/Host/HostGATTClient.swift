@@ -51,8 +51,8 @@ extension Host {
             if case .failure(.refused(let code)) = result, waitsForSecurity(key, id, code, onLink: index, at: now) {
                 return
             }
-            remember(result, onLink: index)
-            finish(key, Self.answer(result))
+            remember(result, of: requests.request(key), onLink: index)
+            finish(key, Self.answer(result).map { markSecondaries($0, onLink: index) })
         case .share(let key): shareEnded(key)
         case .exchangeMTU: reportLink(handle, at: now)
         case .readName: nameRead(result, onLink: index)
@@ -61,14 +61,24 @@ extension Host {
         }
     }
 
-    private func remember(_ result: Result<GATTAnswer, GATTFailure>, onLink index: Int) {
+    private func remember(_ result: Result<GATTAnswer, GATTFailure>, of request: HostRequest?, onLink index: Int) {
         guard case .success(.services(let services)) = result else { return }
+        if case .discoverServices(_, only: nil) = request { links[index].knowsAllServices = true }
         let known = Set(links[index].services.map(\.handles))
         let new = services.filter { !known.contains($0.handles) }
         guard !new.isEmpty else { return }
         links[index].services += new.map { RemoteService(uuid: $0.uuid, handles: $0.handles) }
         let uuids = links[index].services.map(\.uuid)
         know(links[index].peer) { $0.services = uuids }
+    }
+
+    /// An include declaration does not say what kind of service it names. One that is not among all the primary
+    /// services is secondary; while these are not known it counts as primary.
+    private func markSecondaries(_ answer: HostAnswer, onLink index: Int) -> HostAnswer {
+        guard case .includedServices(var services) = answer, links[index].knowsAllServices else { return answer }
+        let primaries = Set(links[index].services.map(\.handles))
+        for place in services.indices { services[place].isPrimary = primaries.contains(services[place].handles) }
+        return .includedServices(services)
     }
 
     /// What a client is told of a procedure's end.

@@ -48,6 +48,8 @@ struct Link {
     var endReason: HostFailure?
     /// The primary services that were discovered.
     var services: [RemoteService] = []
+    /// Whether these are all, as far as the peer has said.
+    var knowsAllServices = false
     /// PDUs that broke the protocol.
     var violations = 0
 

@@ -53,8 +53,8 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
         set { line.lock.withLock { currentDelegate = newValue } }
     }
 
-    /// Whether this manager advertises.
-    open var isAdvertising: Bool { line.lock.withLock { advertising == .on } }
+    /// Whether this manager advertises. While the radio is off it does not, and goes on when the radio is back.
+    open var isAdvertising: Bool { line.lock.withLock { advertising == .on && line.state == .poweredOn } }
 
     /// The old form of `CBManager.authorization`.
     @available(iOS, introduced: 7.0, deprecated: 13.0)

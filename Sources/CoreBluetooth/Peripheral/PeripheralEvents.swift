@@ -35,12 +35,13 @@ extension CBPeripheralManager {
                 for psm in lostChannels.sorted() { line.ask(.unpublishChannel(psm: psm)) }
                 lostChannels = []
             } else {
-                advertising = .off
                 owesReadiness = false
                 for characteristic in characteristics.values {
                     characteristic.lock.withLock { characteristic.subscribers = [] }
                 }
+                // Powered off, advertising pauses; below that it has stopped.
                 if line.state.rawValue < CBManagerState.poweredOff.rawValue {
+                    advertising = .off
                     mustClearDatabase = mustClearDatabase || !localServices.isEmpty
                     forgetServices()
                     lostChannels.formUnion(publishedChannels)

@@ -19,7 +19,7 @@ struct LoudMisuseTests {
 
     private let peripheral = "<CBPeripheral: 0x…, identifier = …, name = Door lock, mtu = 185, state = connected>"
 
-    @Test("B-B2, O: every command of a manager that is not powered on")
+    @Test("B-B2, B-O1: every command of a manager that is not powered on")
     func notPoweredOn() throws {
         let scene = LockWorld()
         try scene.find()
@@ -49,7 +49,7 @@ struct LoudMisuseTests {
             peripheral == Array(repeating: "[CoreBluetooth] API MISUSE: <CBPeripheralManager: 0x…\(text)", count: 6))
     }
 
-    @Test("B-D14, O: every command of a peripheral that is not connected")
+    @Test("B-D14, B-O1: every command of a peripheral that is not connected")
     func notConnected() throws {
         let scene = LockWorld()
         try scene.connectAndDiscover()
@@ -75,7 +75,7 @@ struct LoudMisuseTests {
         #expect(scene.app.take() == ["didDisconnect disconnected"], "B-D14: and nothing calls back")
     }
 
-    @Test("O: questions to whose answers nobody listens")
+    @Test("B-O1: questions to whose answers nobody listens")
     func noDelegate() throws {
         let scene = LockWorld()
         try scene.connectAndDiscover()
@@ -102,7 +102,8 @@ struct LoudMisuseTests {
             ])
     }
 
-    @Test("O, P1: a delegate without the method, or with it in the wrong class, is noticed when it would be called")
+    @Test(
+        "B-O1, B-P1: a delegate without the method, or with it in the wrong class, is noticed when it would be called")
     func missingMethod() throws {
         class Base: NSObject, CBPeripheralDelegate {}
         final class Derived: Base {
@@ -124,7 +125,7 @@ struct LoudMisuseTests {
         #expect(found[1].hasSuffix("does not implement peripheral:didUpdateValueForCharacteristic:error:"), "once")
     }
 
-    @Test("B-A2, O: a manager whose delegate has gone")
+    @Test("B-A2, B-O1: a manager whose delegate has gone")
     func noManagerDelegate() throws {
         let scene = LockWorld()
         try scene.find()
@@ -148,7 +149,7 @@ struct LoudMisuseTests {
 
     // MARK: Objects that nobody holds
 
-    @Test("B-A3, O: the last reference to a peripheral that is connecting, or connected", arguments: [false, true])
+    @Test("B-A3, B-O1: the last reference to a peripheral that is connecting, or connected", arguments: [false, true])
     func unusedPeripheral(isConnected: Bool) throws {
         let scene = LockWorld()
         try scene.find()
@@ -167,7 +168,7 @@ struct LoudMisuseTests {
             ])
     }
 
-    @Test("O: a manager that goes before its first state, or with a link, or while it advertises")
+    @Test("B-O1: a manager that goes before its first state, or with a link, or while it advertises")
     func unusedManager() throws {
         let scene = LockWorld()
         let early = reports(scene.phone, in: scene) {
@@ -213,7 +214,7 @@ struct LoudMisuseTests {
 
     // MARK: Attributes
 
-    @Test("C3, B-F7: writes that the properties do not allow")
+    @Test("C3, B-F7, B-O1: writes that the properties do not allow")
     func writes() throws {
         let scene = LockWorld()
         try scene.connectAndDiscover()
