@@ -81,8 +81,9 @@ let package = Package(
         .target(
             name: "BluetoothTool",
             dependencies: [
-                "SmartLock", "TwoRoles", "Smallest", "WhichLock", "CoreBluetooth", "BluetoothSimulation", "Backends",
-                "Simulation", "LocalSession", "HCITransport", "HCI", "Host", "HostInterface", "GAP", "BluetoothTypes",
+                "SmartLock", "TwoRoles", "Smallest", "WhichLock", "SensorWatch", "CoreBluetooth", "BluetoothSimulation",
+                "Backends", "Simulation", "LocalSession", "HCITransport", "HCI", "Host", "HostInterface", "GAP",
+                "BluetoothTypes",
                 "EventLoop",
             ]),
         .executableTarget(name: "ble", dependencies: ["BluetoothTool"]),
@@ -114,6 +115,7 @@ let package = Package(
         .target(name: "TwoRoles", dependencies: ["CoreBluetooth"], path: "Examples/TwoRoles"),
         .target(name: "Smallest", dependencies: ["CoreBluetooth"], path: "Examples/Smallest"),
         .target(name: "WhichLock", dependencies: ["CoreBluetooth"], path: "Examples/WhichLock"),
+        .target(name: "SensorWatch", dependencies: ["CoreBluetooth"], path: "Examples/SensorWatch"),
         .executableTarget(name: "smart-lock", dependencies: ["SmartLock"], path: "Examples/Programs/smart-lock"),
         .executableTarget(
             name: "two-roles-central", dependencies: ["TwoRoles"], path: "Examples/Programs/two-roles-central"),
@@ -123,6 +125,8 @@ let package = Package(
             name: "smallest-central", dependencies: ["Smallest"], path: "Examples/Programs/smallest-central"),
         .executableTarget(
             name: "smallest-peripheral", dependencies: ["Smallest"], path: "Examples/Programs/smallest-peripheral"),
+        .executableTarget(
+            name: "sensor-watch", dependencies: ["SensorWatch"], path: "Examples/Programs/sensor-watch"),
         .executableTarget(name: "which-lock", dependencies: ["WhichLock"], path: "Examples/Programs/which-lock"),
         // Tests.
         .target(name: "ProtocolTestKit", dependencies: ["ByteCodec", "EventLoop"]),

@@ -51,6 +51,7 @@ public final class SmallestPeripheral: NSObject, CBPeripheralManagerDelegate {
         isFinished = true
         self.problem = problem
         if let problem { say(problem) }
+        if let manager, manager.isAdvertising { manager.stopAdvertising() }
         onFinish(self)
     }
 

@@ -16,5 +16,7 @@ package struct Demo: Sendable {
             play: { SmallestDemo(stage: $0).play() }),
         Demo(
             name: "which", title: "Which of the many locks?", rows: "D1-D3", play: { WhichDemo(stage: $0).play() }),
+        Demo(
+            name: "rules", title: "The phone's rules", rows: "B2, C6, C7, C11", play: { RulesDemo(stage: $0).play() }),
     ]
 }

@@ -101,6 +101,7 @@ extension SimulatedStage {
         _ name: String, at position: (Double, Double) = (0, 0), maximumLinks: Int = 8, mtu: UInt16 = 517
     ) {
         var configuration = HostConfiguration()
+        configuration.readsOverflowArea = true
         configuration.deviceName = name
         configuration.maximumLinks = maximumLinks
         configuration.preferredMTU = mtu
@@ -111,8 +112,20 @@ extension SimulatedStage {
         let peer = PeerID(address)
         cast.names[peer] = name
         cast.phones.insert(peer)
+        device.onAdvice = { [narrator = narrator(of: name)] text in narrator.logged(text) }
         let radio = SimulatedRadio(device: device, runsOnTheWorldsLoop: true)
         phones.append((name, device, NarratedRadio(radio, narrator(of: name))))
+    }
+
+    /// Puts the programs on `phone` under other rules.
+    package func setRules(of phone: String, _ what: String, _ change: (inout ProgramPolicy) -> Void) {
+        guard let device = phones.first(where: { $0.name == phone })?.device else {
+            preconditionFailure("\(phone) is not on the stage.")
+        }
+        scene(phone, what)
+        var policy = device.policy
+        change(&policy)
+        device.policy = policy
     }
 
     /// Adds a scripted device, and switches it on after so many seconds; never if `startAfter` is `nil`.

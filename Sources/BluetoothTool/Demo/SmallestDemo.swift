@@ -98,6 +98,7 @@ struct SmallestDemo {
         let before = stage.timeline.entries.count
         let peripheral = SmallestPeripheral(after: stage.after, say: stage.voice(of: "tablet"), onFinish: { _ in })
         peripheral.advertisesTooEarly = true
+        peripheral.timeLimit = 0.9
         stage.asUser(of: "tablet") { peripheral.start() }
         stage.run(for: .seconds(1)) { false }
         let warning = stage.timeline.entries[before...].first { $0.kind == .log }

@@ -67,36 +67,6 @@ struct LinkBehaviourTests {
 
     @Test("B-D9, B-D10: the old form if it is there, else the new one, with the time and whether it reconnects")
     func forms() throws {
-        class Delegate: NSObject {
-            var log: [String] = []
-            var times: [Double] = []
-        }
-        final class Old: Delegate, CBCentralManagerDelegate {
-            func centralManagerDidUpdateState(_ central: CBCentralManager) {}
-            func centralManager(
-                _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
-            ) { log.append("old") }
-        }
-        final class New: Delegate, CBCentralManagerDelegate {
-            func centralManagerDidUpdateState(_ central: CBCentralManager) {}
-            func centralManager(
-                _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
-                timestamp: CFAbsoluteTime, isReconnecting: Bool, error: (any Error)?
-            ) {
-                log.append("new \(isReconnecting) \(peripheral.state) \(error.map(shortDescription) ?? "-")")
-                times.append(timestamp)
-            }
-        }
-        final class Both: Delegate, CBCentralManagerDelegate {
-            func centralManagerDidUpdateState(_ central: CBCentralManager) {}
-            func centralManager(
-                _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
-            ) { log.append("old") }
-            func centralManager(
-                _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
-                timestamp: CFAbsoluteTime, isReconnecting: Bool, error: (any Error)?
-            ) { log.append("new") }
-        }
         let scene = LockWorld()
         try scene.find()
         func lose(_ delegate: any CBCentralManagerDelegate, reconnects: Bool = false) {
@@ -172,4 +142,36 @@ struct LinkBehaviourTests {
         #expect(scene.wait { $0.app.peripheral.state == .connected })
         #expect(watcher.take().isEmpty)
     }
+}
+
+/// Delegates with the old form of `didDisconnectPeripheral`, with the new one, with both.
+private class Delegate: NSObject {
+    var log: [String] = []
+    var times: [Double] = []
+}
+private final class Old: Delegate, CBCentralManagerDelegate {
+    func centralManagerDidUpdateState(_ central: CBCentralManager) {}
+    func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
+    ) { log.append("old") }
+}
+private final class New: Delegate, CBCentralManagerDelegate {
+    func centralManagerDidUpdateState(_ central: CBCentralManager) {}
+    func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
+        timestamp: CFAbsoluteTime, isReconnecting: Bool, error: (any Error)?
+    ) {
+        log.append("new \(isReconnecting) \(peripheral.state) \(error.map(shortDescription) ?? "-")")
+        times.append(timestamp)
+    }
+}
+private final class Both: Delegate, CBCentralManagerDelegate {
+    func centralManagerDidUpdateState(_ central: CBCentralManager) {}
+    func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
+    ) { log.append("old") }
+    func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
+        timestamp: CFAbsoluteTime, isReconnecting: Bool, error: (any Error)?
+    ) { log.append("new") }
 }
