@@ -132,6 +132,7 @@ let package = Package(
         .target(name: "ProtocolTestKit", dependencies: ["ByteCodec", "EventLoop"]),
         .testTarget(name: "FaultRunTests", dependencies: ["FaultRunKit"]),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzKit"]),
+        .testTarget(name: "ConformanceTests", dependencies: ["ConformanceKit"]),
         .testTarget(name: "ByteCodecTests", dependencies: ["ByteCodec", "ProtocolTestKit"]),
         .testTarget(name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"]),
         .testTarget(name: "BluetoothCryptoTests", dependencies: ["BluetoothCrypto", "ConformanceKit"]),

@@ -15,14 +15,17 @@ package struct ConformanceReport: Equatable, Sendable {
         package var reason: String
     }
 
-    package var passed = 0
+    /// The names of the cases that went as the file says.
+    package var passes: [String] = []
     package var failures: [Failure] = []
     package var skips: [Skip] = []
+
+    package var passed: Int { passes.count }
 
     package init() {}
 
     package mutating func add(_ other: ConformanceReport) {
-        passed += other.passed
+        passes += other.passes
         failures += other.failures
         skips += other.skips
     }
@@ -30,7 +33,7 @@ package struct ConformanceReport: Equatable, Sendable {
     /// One case has been played.
     mutating func add(_ name: String, _ mismatch: Mismatch?) {
         guard let mismatch else {
-            passed += 1
+            passes.append(name)
             return
         }
         failures.append(
