@@ -14,6 +14,12 @@ package struct LinkSecurity: Hashable, Sendable {
         self.keySize = keySize
     }
 
+    /// Whether nothing is lost by taking this in place of `other`.
+    package func isAtLeast(_ other: LinkSecurity) -> Bool {
+        (isAuthenticated || !other.isAuthenticated) && (isSecureConnections || !other.isSecureConnections)
+            && keySize >= other.keySize
+    }
+
     /// The level of LE security mode 1, from 2 (encrypted) to 4 (Secure Connections, authenticated, 128 bits).
     package var level: Int {
         if !isAuthenticated { return 2 }

@@ -55,10 +55,18 @@ extension Host {
     /// A pairing has ended with keys to keep.
     func keep(_ bond: Bond, onLink index: Int) {
         if let old = bondIndex(bond.address) {
+            // Anybody can give away another's identity address. Who was not known by the old keys may not lower how
+            // well they protect, and finds nothing that was kept for their owner.
+            let isOwner = links[index].security.identity == bond.address
+            guard isOwner || bond.security.isAtLeast(bonds[old].bond.security) else {
+                links[index].security.manager.bond = nil
+                return tellEveryone(.failed(links[index].peer, .tooWeak))
+            }
             updateBond(at: old) {
                 $0.bond = bond
                 $0.localSignCounter = 0
                 $0.peerSignCounter = 0
+                if !isOwner { $0.subscriptions = [] }
             }
         } else {
             guard bonds.count < Self.mostBonds else {

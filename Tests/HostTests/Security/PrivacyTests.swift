@@ -119,4 +119,22 @@ struct PrivacyTests {
         _ = scene.phone.answer(.disconnect(stranger))
         #expect(try find(scene) == scene.lock.peer)
     }
+
+    @Test("Who gives away another's identity address does not get that one's bond for a weaker one")
+    func stolenIdentity() throws {
+        let scene = SecureScene(privatePhone: true)
+        var record = BondRecord(
+            bond: Bond(
+                address: scene.phone.peer.address,
+                security: LinkSecurity(isAuthenticated: true, isSecureConnections: true, keySize: 16)))
+        record.bond.localKey = LongTermKey(SecretKey(4711))
+        record.bond.peerKey = record.bond.localKey
+        #expect(scene.lock.answer(.security(.importBonds([record]))) == .success(.done))
+        _ = scene.connect()
+        // Just Works, from an address that no key resolves, and then the identity of the bond's owner.
+        #expect(scene.read() == .success(.value(SecureScene.value)))
+        scene.world.run(.milliseconds(500))
+        #expect(scene.bonds(of: scene.lock) == [record])
+        #expect(scene.problems(of: scene.lock) == [.tooWeak])
+    }
 }
