@@ -96,8 +96,8 @@ let package = Package(
         .executableTarget(
             name: "benchmark",
             dependencies: [
-                "Backends", "Simulation", "LocalSession", "Host", "HCITransport", "HostInterface", "GAP", "HCI",
-                "BluetoothTypes", "ByteCodec", "EventLoop",
+                "Backends", "Simulation", "VirtualController", "LocalSession", "Host", "HCITransport", "HostInterface",
+                "GAP", "HCI", "BluetoothTypes", "ByteCodec", "EventLoop",
             ]),
         .target(
             name: "FaultRunKit",

@@ -54,7 +54,8 @@ extension Host {
             controllerFailed(.hardwareError(code: event.hardwareCode), at: now)
         case .authenticatedPayloadTimeoutExpired, .connectionUpdateComplete, .readRemoteVersionComplete,
             .dataBufferOverflow,
-            .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete, .channelSelectionAlgorithm, .unknown,
+            .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete, .channelSelectionAlgorithm,
+            .extendedAdvertisingReports, .scanTimeout, .advertisingSetTerminated, .scanRequestReceived, .unknown,
             .unknownLE:
             break
         }

@@ -19,6 +19,9 @@ package enum RadioPHY: UInt8, CaseIterable, Sendable {
         }
     }
 
+    /// From the end of AUX_CONNECT_REQ to the transmit window: `transmitWindowDelay`. Vol 6, Part B, 4.5.3.
+    package var transmitWindowDelay: Duration { self == .coded ? .microseconds(3750) : .microseconds(2500) }
+
     /// How long to wait behind a packet until it is certain that no answer comes.
     package var answerWindow: Duration {
         AirTiming.interFrameSpace + AirTiming.activeClockJitter + synchronization

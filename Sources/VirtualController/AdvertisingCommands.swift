@@ -3,7 +3,7 @@ import EventLoop
 import HCI
 import LinkLayer
 
-// Addresses and advertising: Core 6.0, Vol 4, Part E, 7.8.4 to 7.8.9.
+// Addresses and legacy advertising: Core 6.0, Vol 4, Part E, 7.8.4 to 7.8.9.
 
 extension VirtualController {
     /// `false` if the command is of another kind.
@@ -11,43 +11,51 @@ extension VirtualController {
         switch opcode {
         case .leSetRandomAddress:
             run(LESetRandomAddress.self, parameters) { command throws(HCIErrorCode) in
-                guard self.advertiser == nil, self.scanner == nil, self.initiator == nil else {
+                guard self.advertisingSet(nil)?.machine == nil, self.scanner == nil, self.initiator == nil else {
                     throw .commandDisallowed
                 }
                 self.settings.randomAddress = DeviceAddress(command.address.value, kind: .random)
             }
         case .leSetAdvertisingParameters:
             run(LESetAdvertisingParameters.self, parameters) { command throws(HCIErrorCode) in
-                guard self.advertiser == nil else { throw .commandDisallowed }
+                let set = try self.legacySet()
+                guard set.machine == nil else { throw .commandDisallowed }
                 try Self.check(command)
-                self.settings.advertising = command
+                set.parameters = command.extended
             }
         case .leReadAdvertisingTxPower:
-            run(LEReadAdvertisingTxPower.self, parameters) { _, answer in
+            run(LEReadAdvertisingTxPower.self, parameters) { _, answer throws(HCIErrorCode) in
+                try self.useLegacyCommands()
                 answer.level = self.configuration.transmitPower
             }
         case .leSetAdvertisingData:
-            run(LESetAdvertisingData.self, parameters) { command in
-                self.settings.advertisingData = command.data
-                self.advertiser?.setData(command.data)
+            run(LESetAdvertisingData.self, parameters) { command throws(HCIErrorCode) in
+                let set = try self.legacySet()
+                set.data = command.data
+                set.machine?.setContent(of: set)
             }
         case .leSetScanResponseData:
-            run(LESetScanResponseData.self, parameters) { command in
-                self.settings.scanResponseData = command.data
-                self.advertiser?.setScanResponse(command.data)
+            run(LESetScanResponseData.self, parameters) { command throws(HCIErrorCode) in
+                let set = try self.legacySet()
+                set.scanResponse = command.data
+                set.machine?.setContent(of: set)
             }
         case .leSetAdvertisingEnable:
             run(LESetAdvertisingEnable.self, parameters) { command throws(HCIErrorCode) in
-                if command.isEnabled {
-                    try self.startAdvertising(at: now)
-                } else {
-                    self.stopAdvertising()
-                }
+                let set = try self.legacySet()
+                guard command.isEnabled else { return self.stop(set) }
+                if set.machine == nil { try self.start(set, at: now) }
             }
         default:
             return false
         }
         return true
+    }
+
+    private func legacySet() throws(HCIErrorCode) -> AdvertisingSet {
+        try useLegacyCommands()
+        guard let set = advertisingSet(nil) else { throw .hardwareFailure }
+        return set
     }
 
     private static func check(_ command: LESetAdvertisingParameters) throws(HCIErrorCode) {
@@ -61,59 +69,39 @@ extension VirtualController {
     }
 
     /// The address that a command means by its own address type, where no private one takes its place.
-    func ownAddress(_ type: OwnAddressType) throws(HCIErrorCode) -> DeviceAddress {
+    ///
+    /// - Parameter random: the random address of whatever the command is about, if it has one.
+    func ownAddress(_ type: OwnAddressType, random: DeviceAddress?) throws(HCIErrorCode) -> DeviceAddress {
         switch type {
         case .publicDevice, .resolvableOrPublic:
             return configuration.address
         case .randomDevice, .resolvableOrRandom:
-            guard let address = settings.randomAddress else { throw .invalidParameters }
+            guard let address = random else { throw .invalidParameters }
             return address
         default:
             throw .invalidParameters
         }
     }
+}
 
-    private func startAdvertising(at now: Instant) throws(HCIErrorCode) {
-        guard advertiser == nil else { return }
-        let command = settings.advertising
-        var parameters = Advertiser.Parameters()
-        parameters.address = try ownAddress(command.ownAddressType)
-        parameters.resolvingList = settings.resolvingList
-        if command.ownAddressType.isPrivate {
-            parameters.usesPrivateAddress = true
-            renewAddressesIfDue(at: now)
-            parameters.resolvingList = settings.resolvingList
-            parameters.address = privateAdvertisingAddresses(parameters.address).own
-        }
-        parameters.interval = AirTiming.halfSlot * Int(command.intervalMax)
-        parameters.channels = (37...39).filter { command.channelMap >> ($0 - 37) & 1 == 1 }
-        parameters.data = settings.advertisingData
-        parameters.scanResponse = settings.scanResponseData
-        switch command.type {
-        case .connectable: parameters.kind = .connectable
-        case .scannable: parameters.kind = .scannable
-        case .nonconnectable: parameters.kind = .nonconnectable
-        case .directedHighDuty, .directedLowDuty:
-            parameters.kind = .directed
-            parameters.peer = command.peer
-            parameters.target =
-                parameters.usesPrivateAddress
-                ? privateAdvertisingAddresses(parameters.address).target : command.peer
-            parameters.isHighDuty = command.type == .directedHighDuty
-        }
-        if command.filterPolicy & 0b01 != 0 { parameters.scannersAllowed = settings.acceptList }
-        if command.filterPolicy & 0b10 != 0 { parameters.initiatorsAllowed = settings.acceptList }
-        guard
-            parameters.kind == .nonconnectable || parameters.kind == .scannable || links.count < configuration.maxLinks
-        else { throw .connectionLimitExceeded }
-        advertiser = Advertiser(parameters, generator: generator.split(), at: now)
-    }
-
-    private func stopAdvertising() {
-        if case .advertiser = holder {
-            silenceRadio()
-            holder = .nobody
-        }
-        advertiser = nil
+extension LESetAdvertisingParameters {
+    /// The same in the terms of advertising sets: 7.8.53, table of legacy PDU types.
+    var extended: LESetExtendedAdvertisingParameters {
+        var extended = LESetExtendedAdvertisingParameters()
+        extended.properties =
+            switch type {
+            case .connectable: [.legacy, .connectable, .scannable]
+            case .directedHighDuty: [.legacy, .connectable, .directed, .highDuty]
+            case .scannable: [.legacy, .scannable]
+            case .nonconnectable: [.legacy]
+            case .directedLowDuty: [.legacy, .connectable, .directed]
+            }
+        extended.intervalMin = UInt32(intervalMin)
+        extended.intervalMax = UInt32(intervalMax)
+        extended.channelMap = channelMap
+        extended.ownAddressType = ownAddressType
+        extended.peer = peer
+        extended.filterPolicy = filterPolicy
+        return extended
     }
 }

@@ -63,7 +63,10 @@ extension VirtualController {
                 limit = limit.map { min($0, start) } ?? start
             }
         }
-        if let start = advertiser?.nextStart, start <= now.advanced(by: link.connection.interval) {
+        for set in sets {
+            guard let start = set.machine?.nextStart, start <= now.advanced(by: link.connection.interval) else {
+                continue
+            }
             limit = limit.map { min($0, max(start, now)) } ?? max(start, now)
         }
         // Every fourth event of a busy link leaves its rest to a scanner, and every other one to an initiator.
@@ -79,9 +82,7 @@ extension VirtualController {
         case .initiator where initiator?.isOffering == true: return nil
         case .nobody, .scanner, .initiator: break
         }
-        if let advertiser, let start = advertiser.nextStart, start <= now, fits(advertiser, at: now) {
-            return .advertiser
-        }
+        if let set = nextSet(at: now) { return .advertiser(set) }
         guard case .nobody = holder else { return nil }
         let scan = scanner.flatMap { $0.nextStart <= now ? $0.nextStart : nil }
         let initiate = initiator?.nextStart.flatMap { $0 <= now ? $0 : nil }
@@ -93,13 +94,25 @@ extension VirtualController {
         }
     }
 
+    /// The set that has waited longest for its event.
+    private func nextSet(at now: Instant) -> AdvertisingSet? {
+        var next: (set: AdvertisingSet, start: Instant)?
+        for set in sets {
+            guard let machine = set.machine, let start = machine.nextStart, start <= now,
+                next.map({ start < $0.start }) ?? true, fits(machine.eventTime, at: now)
+            else { continue }
+            next = (set, start)
+        }
+        return next?.set
+    }
+
     /// Whether an advertising event ends before the next event of a link.
-    private func fits(_ advertiser: Advertiser, at now: Instant) -> Bool {
-        let end = now.advanced(by: advertiser.eventTime)
+    private func fits(_ eventTime: Duration, at now: Instant) -> Bool {
+        let end = now.advanced(by: eventTime)
         return !links.contains { link in
             guard let start = link.connection.nextStart else { return false }
             // Where the gaps are too short for a whole event, half of one is better than none.
-            return start < end && link.connection.interval > advertiser.eventTime * 2
+            return start < end && link.connection.interval > eventTime * 2
         }
     }
 
@@ -123,6 +136,7 @@ extension VirtualController {
         var holdingLink: Link?
         if case .link(let link) = holder { holdingLink = link }
         if showsPrivateAddress { earliest = addressRenewal }
+        earliest = Self.earlier(earliest, scanSchedule?.next)
         for link in links {
             earliest = Self.earlier(earliest, link.connection.deadline)
             if link !== holdingLink { earliest = Self.earlier(earliest, link.connection.nextStart) }
@@ -132,12 +146,18 @@ extension VirtualController {
         case .advertiser, .link:
             break
         case .scanner, .initiator:
-            earliest = Self.earlier(earliest, Self.later(than: now, advertiser?.nextStart))
+            earliest = Self.earlier(earliest, nextAdvertising(after: now))
         case .nobody:
-            earliest = Self.earlier(earliest, Self.later(than: now, advertiser?.nextStart))
+            earliest = Self.earlier(earliest, nextAdvertising(after: now))
             earliest = Self.earlier(earliest, Self.later(than: now, scanner?.nextStart))
             earliest = Self.earlier(earliest, Self.later(than: now, initiator?.nextStart))
         }
+        return earliest
+    }
+
+    private func nextAdvertising(after now: Instant) -> Instant? {
+        var earliest: Instant?
+        for set in sets { earliest = Self.earlier(earliest, Self.later(than: now, set.machine?.nextStart)) }
         return earliest
     }
 

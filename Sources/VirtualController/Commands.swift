@@ -24,6 +24,10 @@ extension VirtualController {
         .leSetDataLength, .leReadSuggestedDefaultDataLength, .leWriteSuggestedDefaultDataLength,
         .leAddDeviceToResolvingList, .leRemoveDeviceFromResolvingList, .leClearResolvingList, .leReadResolvingListSize,
         .leReadPeerResolvableAddress, .leReadLocalResolvableAddress, .leSetAddressResolutionEnable,
+        .leSetAdvertisingSetRandomAddress, .leSetExtendedAdvertisingParameters, .leSetExtendedAdvertisingData,
+        .leSetExtendedScanResponseData, .leSetExtendedAdvertisingEnable, .leReadMaximumAdvertisingDataLength,
+        .leReadNumberOfAdvertisingSets, .leRemoveAdvertisingSet, .leClearAdvertisingSets,
+        .leSetExtendedScanParameters, .leSetExtendedScanEnable, .leExtendedCreateConnection,
         .leSetResolvablePrivateAddressTimeout, .leSetPrivacyMode, .leReadMaximumDataLength, .leReadPHY,
         .leSetDefaultPHY, .leSetPHY,
     ]
@@ -93,6 +97,8 @@ extension VirtualController {
             run(LEReadSupportedStates.self, parameters) { _, answer in answer.states = .all }
         default:
             if takeAdvertisingCommand(opcode, parameters, at: now) { return }
+            if takeExtendedAdvertisingCommand(opcode, parameters, at: now) { return }
+            if takeExtendedScanningCommand(opcode, parameters, at: now) { return }
             if takeScanningCommand(opcode, parameters, at: now) { return }
             if takeLinkCommand(opcode, parameters, at: now) { return }
             if takeLengthCommand(opcode, parameters, at: now) { return }
@@ -115,7 +121,8 @@ extension VirtualController {
     func resetState(at now: Instant) {
         silenceRadio()
         holder = .nobody
-        advertiser = nil
+        sets.removeAll()
+        scanSchedule = nil
         scanner = nil
         initiator = nil
         links.removeAll()

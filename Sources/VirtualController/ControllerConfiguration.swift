@@ -17,6 +17,8 @@ package struct ControllerConfiguration: Sendable {
     package var maxLinks = 8
     /// How many devices its filter accept list holds.
     package var acceptListSize = 16
+    /// How many advertising sets it holds.
+    package var maxAdvertisingSets = 8
     /// How many devices its resolving list holds.
     package var resolvingListSize = 16
     /// In dBm.
@@ -33,7 +35,7 @@ package struct ControllerConfiguration: Sendable {
         .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange,
         .ping,
         .dataPacketLengthExtension, .phy2M, .codedPHY, .privacy, .extendedScannerFilterPolicies,
-        .channelSelectionAlgorithm2,
+        .extendedAdvertising, .channelSelectionAlgorithm2,
     ]
 
     var clockAccuracy: Int { [500, 250, 150, 100, 75, 50, 30, 20][Int(clockAccuracyClass & 7)] }
@@ -54,10 +56,9 @@ struct HostSettings {
     var eventMaskPage2 = SetEventMaskPage2().mask
     var leEventMask = LESetEventMask().mask
     var randomAddress: DeviceAddress?
-    var advertising = LESetAdvertisingParameters()
-    var advertisingData: [UInt8] = []
-    var scanResponseData: [UInt8] = []
-    var scanning = LESetScanParameters()
+    var scanning = LESetExtendedScanParameters()
+    /// Whether the host has used the extended commands for advertising, scanning and connecting, or the legacy ones.
+    var usesExtendedCommands: Bool?
     var acceptList: [DeviceAddress] = []
     var resolvingList = ResolvingList()
     /// How long a private address is shown.

@@ -60,7 +60,7 @@ extension VirtualController {
         return true
     }
 
-    private var isActiveWithoutLink: Bool { advertiser != nil || scanner != nil || initiator != nil }
+    private var isActiveWithoutLink: Bool { isAdvertising || scanner != nil || initiator != nil }
 
     /// It may not change while somebody goes by it. 7.8.38.
     private func checkResolvingListIsFree() throws(HCIErrorCode) {
@@ -88,7 +88,7 @@ extension VirtualController {
     // MARK: Renewal, Vol 6, Part B, 6.1
 
     var showsPrivateAddress: Bool {
-        advertiser?.usesPrivateAddress == true || scanner?.usesPrivateAddress == true
+        sets.contains { $0.machine?.usesPrivateAddress == true } || scanner?.usesPrivateAddress == true
             || initiator?.usesPrivateAddress == true
     }
 
@@ -103,21 +103,11 @@ extension VirtualController {
         }
         scanner?.resolvingList = settings.resolvingList
         initiator?.resolvingList = settings.resolvingList
-        if advertiser?.usesPrivateAddress == true,
-            let own = try? ownAddress(settings.advertising.ownAddressType)
-        {
-            let addresses = privateAdvertisingAddresses(own)
-            advertiser?.setAddresses(
-                own: addresses.own, target: settings.advertising.type.isDirected ? addresses.target : nil,
-                resolvingList: settings.resolvingList)
+        for set in sets where set.machine?.usesPrivateAddress == true {
+            guard let own = try? ownAddress(of: set) else { continue }
+            let addresses = addresses(of: set, own: own)
+            set.machine?.setAddresses(
+                own: addresses.own, target: addresses.target, resolvingList: settings.resolvingList)
         }
-    }
-
-    /// What an advertiser with an own address of the private types shows: itself, and the peer of its parameters.
-    func privateAdvertisingAddresses(_ own: DeviceAddress) -> (own: DeviceAddress, target: DeviceAddress) {
-        let peer = settings.advertising.peer
-        let index = settings.resolvingList.index(of: peer)
-        let target = index.flatMap { settings.resolvingList.entries[$0].targetAddress } ?? peer
-        return (settings.resolvingList.localAddress(for: index, own: own), target)
     }
 }

@@ -34,6 +34,10 @@ extension VirtualController {
     func dealWithScanner(_ reports: inout [Scanner.Report]) {
         for report in reports {
             settings.resolvingList.noteHeard(report.advertiser)
+            if settings.usesExtendedCommands == true {
+                emitExtended(report)
+                continue
+            }
             if let target = report.unresolvedTarget {
                 emitDirectedReport(report, to: target)
                 continue
@@ -46,22 +50,35 @@ extension VirtualController {
         reports.removeAll(keepingCapacity: true)
     }
 
-    func dealWithAdvertiser(_ reports: inout [Advertiser.Report], at now: Instant) {
+    func dealWith(_ reports: inout [Advertiser.Report], of set: AdvertisingSet, at now: Instant) {
         let all = reports
         reports.removeAll(keepingCapacity: true)
         for report in all {
-            advertiser = nil
             switch report {
+            case .scanned(let scanner):
+                emitScanRequest(of: set, scanner)
             case .expired:
+                emitTermination(of: set, .advertisingTimeout)
+                set.machine = nil
+                guard set.parameters.properties.contains(.highDuty) else { continue }
                 var event = LEEnhancedConnectionComplete()
                 event.status = .advertisingTimeout
                 event.role = .peripheral
                 emitConnectionComplete(event)
+            case .limitReached:
+                emitTermination(of: set, .limitReached)
+                set.machine = nil
             case .connected(let offer, let initiator, let local, let selectsAlgorithm2, let end):
-                let setup = ConnectionSetup(
+                var setup = ConnectionSetup(
                     role: .peripheral, peer: initiator.address, offer: offer, usesAlgorithm2: selectsAlgorithm2,
                     end: end)
-                addLink(setup, with: initiator, as: local, at: now)
+                if let machine = set.machine, machine.isExtended {
+                    setup.isExtended = true
+                    setup.mode = machine.mode
+                }
+                let link = addLink(setup, with: initiator, as: local, at: now)
+                emitTermination(of: set, .success, with: link)
+                set.machine = nil
             }
         }
     }
@@ -71,9 +88,11 @@ extension VirtualController {
         reports.removeAll(keepingCapacity: true)
         for report in all {
             initiator = nil
-            let setup = ConnectionSetup(
+            var setup = ConnectionSetup(
                 role: .central, peer: report.peer.address, offer: report.offer, usesAlgorithm2: report.usesAlgorithm2,
                 end: report.end)
+            setup.isExtended = report.isExtended
+            setup.mode = report.mode
             addLink(setup, with: report.peer, as: report.local, at: now)
         }
     }
@@ -89,9 +108,10 @@ extension VirtualController {
 
     // MARK: Links
 
+    @discardableResult
     private func addLink(
         _ setup: ConnectionSetup, with peer: ResolvingList.Party, as local: DeviceAddress, at now: Instant
-    ) {
+    ) -> Link {
         settings.resolvingList.noteHeard(peer)
         // The handles are 0x0040 and up, the lowest free one first.
         var index = 0
@@ -117,6 +137,7 @@ extension VirtualController {
                     maxTxTime: settings.suggestedTxTime), on: link, at: now)
         }
         noteOccupiedTimes()
+        return link
     }
 
     private func announce(_ link: Link, _ peer: ResolvingList.Party, _ local: DeviceAddress) {

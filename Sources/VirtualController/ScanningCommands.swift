@@ -11,12 +11,14 @@ extension VirtualController {
         switch opcode {
         case .leSetScanParameters:
             run(LESetScanParameters.self, parameters) { command throws(HCIErrorCode) in
+                try self.useLegacyCommands()
                 guard self.scanner == nil else { throw .commandDisallowed }
                 try Self.checkWindow(command.window, interval: command.interval)
-                self.settings.scanning = command
+                self.settings.scanning = command.extended
             }
         case .leSetScanEnable:
             run(LESetScanEnable.self, parameters) { command throws(HCIErrorCode) in
+                try self.useLegacyCommands()
                 // Enabling it again restarts the filter of duplicates. 7.8.11.
                 self.stopScanning()
                 if command.isEnabled {
@@ -25,11 +27,8 @@ extension VirtualController {
             }
         case .leCreateConnection:
             begin(LECreateConnection.self, parameters) { command throws(HCIErrorCode) in
-                let initiator = try self.makeInitiator(command, at: now)
-                return {
-                    self.initiator = initiator
-                    self.noteOccupiedTimes()
-                }
+                try self.useLegacyCommands()
+                return try self.initiate(command.extended, at: now)
             }
         case .leCreateConnectionCancel:
             cancelConnection(parameters)
@@ -57,17 +56,20 @@ extension VirtualController {
         return true
     }
 
-    private static func checkWindow(_ window: UInt16, interval: UInt16) throws(HCIErrorCode) {
+    static func checkWindow(_ window: UInt16, interval: UInt16) throws(HCIErrorCode) {
         let range: ClosedRange<UInt16> = 0x0004...0x4000
         guard range.contains(window), range.contains(interval), window <= interval else { throw .invalidParameters }
     }
 
-    private func startScanning(filtersDuplicates: Bool, at now: Instant) throws(HCIErrorCode) {
+    func startScanning(filtersDuplicates: Bool, at now: Instant) throws(HCIErrorCode) {
         var parameters = Scanner.Parameters()
-        parameters.isActive = settings.scanning.isActive
-        parameters.interval = AirTiming.halfSlot * Int(settings.scanning.interval)
-        parameters.window = AirTiming.halfSlot * Int(settings.scanning.window)
-        parameters.address = try ownAddress(settings.scanning.ownAddressType)
+        parameters.isExtended = settings.usesExtendedCommands == true
+        parameters.listening = zip(settings.scanning.phys.inOrder, settings.scanning.entries).map { phy, entry in
+            Scanner.Parameters.Listening(
+                phy: phy, isActive: entry.isActive, interval: AirTiming.halfSlot * Int(entry.interval),
+                window: AirTiming.halfSlot * Int(entry.window))
+        }
+        parameters.address = try ownAddress(settings.scanning.ownAddressType, random: settings.randomAddress)
         parameters.usesPrivateAddress = settings.scanning.ownAddressType.isPrivate
         if parameters.usesPrivateAddress { renewAddressesIfDue(at: now) }
         parameters.resolvingList = settings.resolvingList
@@ -77,7 +79,7 @@ extension VirtualController {
         scanner = Scanner(parameters, generator: generator.split(), at: now)
     }
 
-    private func stopScanning() {
+    func stopScanning() {
         if case .scanner = holder {
             silenceRadio()
             holder = .nobody
@@ -87,16 +89,27 @@ extension VirtualController {
 
     // MARK: Initiating
 
-    private func makeInitiator(_ command: LECreateConnection, at now: Instant) throws(HCIErrorCode) -> Initiator {
+    /// Checks the command and returns what starts it.
+    func initiate(_ command: LEExtendedCreateConnection, at now: Instant) throws(HCIErrorCode) -> () -> Void {
         guard initiator == nil else { throw .commandDisallowed }
         guard links.count < configuration.maxLinks else { throw .connectionLimitExceeded }
-        try Self.checkWindow(command.scanWindow, interval: command.scanInterval)
-        guard command.eventLengthMin <= command.eventLengthMax else { throw .invalidParameters }
         var parameters = Initiator.Parameters()
-        parameters.timing = try Self.timing(command.parameters)
-        parameters.interval = AirTiming.halfSlot * Int(command.scanInterval)
-        parameters.window = AirTiming.halfSlot * Int(command.scanWindow)
-        parameters.address = try ownAddress(command.ownAddressType)
+        parameters.listening = []
+        for (phy, entry) in zip(command.phys.inOrder, command.entries) {
+            guard entry.eventLengthMin <= entry.eventLengthMax else { throw .invalidParameters }
+            let timing = try Self.timing(entry.parameters)
+            if phy == .le1M { parameters.timing = timing }
+            if settings.usesExtendedCommands == true { parameters.extendedTimings[phy] = timing }
+            // Nobody announces himself on LE 2M.
+            guard phy != .le2M else { continue }
+            try Self.checkWindow(entry.scanWindow, interval: entry.scanInterval)
+            parameters.listening.append(
+                Initiator.Parameters.Listening(
+                    phy: phy, interval: AirTiming.halfSlot * Int(entry.scanInterval),
+                    window: AirTiming.halfSlot * Int(entry.scanWindow)))
+        }
+        guard !parameters.listening.isEmpty else { throw .invalidParameters }
+        parameters.address = try ownAddress(command.ownAddressType, random: settings.randomAddress)
         parameters.usesPrivateAddress = command.ownAddressType.isPrivate
         if parameters.usesPrivateAddress { renewAddressesIfDue(at: now) }
         parameters.resolvingList = settings.resolvingList
@@ -110,8 +123,12 @@ extension VirtualController {
             }
             parameters.peers = [command.peer]
         }
-        initiatorUsesAcceptList = command.usesFilterAcceptList
-        return Initiator(parameters, generator: generator.split(), at: now)
+        let initiator = Initiator(parameters, generator: generator.split(), at: now)
+        return {
+            self.initiatorUsesAcceptList = command.usesFilterAcceptList
+            self.initiator = initiator
+            self.noteOccupiedTimes()
+        }
     }
 
     /// The longest interval of the range, if the range is one that a link can live with. 7.8.12.
@@ -145,7 +162,7 @@ extension VirtualController {
     /// It may not change while somebody goes by it. 7.8.15.
     private func checkAcceptListIsFree() throws(HCIErrorCode) {
         let isUsed =
-            advertiser != nil && settings.advertising.filterPolicy != 0
+            sets.contains { $0.machine != nil && $0.parameters.filterPolicy != 0 }
             || scanner != nil && settings.scanning.filterPolicy & 0b01 != 0
             || initiator != nil && initiatorUsesAcceptList
         guard !isUsed else { throw .commandDisallowed }

@@ -27,7 +27,8 @@ package protocol ControllerSurroundings: AnyObject {
 /// Source: Core 6.0, Vol 4, Part E (HCI); Vol 6, Part B (link layer).
 package final class VirtualController {
     enum Holder {
-        case nobody, advertiser, scanner, initiator
+        case nobody, scanner, initiator
+        case advertiser(AdvertisingSet)
         case link(Link)
     }
 
@@ -46,10 +47,12 @@ package final class VirtualController {
     var generator: SeededGenerator
     var settings = HostSettings()
 
-    var advertiser: Advertiser?
+    /// In the order in which the host made them.
+    var sets: [AdvertisingSet] = []
     var scanner: Scanner?
     var initiator: Initiator?
     var initiatorUsesAcceptList = false
+    var scanSchedule: ScanSchedule?
     /// In the order of their handles.
     var links: [Link] = []
     /// Packets of the host that the peers have not acknowledged yet.
@@ -99,6 +102,7 @@ package final class VirtualController {
             break
         }
         superviseLinks(at: now)
+        superviseScan(at: now)
         if showsPrivateAddress { renewAddressesIfDue(at: now) }
         settle(at: now)
     }
@@ -138,9 +142,9 @@ package final class VirtualController {
         switch holder {
         case .nobody:
             break
-        case .advertiser:
-            perform(advertiser?.handle(input, at: now, reports: &advertiserReports) ?? .release, at: now)
-            if !advertiserReports.isEmpty { dealWithAdvertiser(&advertiserReports, at: now) }
+        case .advertiser(let set):
+            perform(set.machine?.handle(input, at: now, reports: &advertiserReports) ?? .release, at: now)
+            if !advertiserReports.isEmpty { dealWith(&advertiserReports, of: set, at: now) }
         case .scanner:
             perform(scanner?.handle(input, at: now, reports: &scannerReports) ?? .release, at: now)
             if !scannerReports.isEmpty { dealWithScanner(&scannerReports) }

@@ -21,12 +21,15 @@ func stop(_ problem: String, status: Int32 = 1) -> Never {
 
 let usage = """
     Usage: benchmark air
+           benchmark radio
            benchmark host OPERATION --radio unix:PATH [--count N]
 
     Prints figures as 'name value unit', a line each.
 
       air     two hosts of ours over the virtual radio: how much of a link's limit they fill, and what a simulated
               minute costs
+      radio   two of our controllers, whatever the hosts: throughput on each PHY, with and without long packets and
+              encryption, beside what the physics allows
       host    one host of ours against Benchmarks/hcipeer at PATH: what an operation costs. OPERATION is one of
               notify, write, read, scan, discover
     """
@@ -53,6 +56,10 @@ func run() {
     switch (arguments.words.first, arguments.words.dropFirst().first) {
     case (nil, _), ("air", nil):
         for benchmark in AirBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
+    case ("radio", nil):
+        for benchmark in RadioBenchmark.all {
+            for direction in RadioBenchmark.Direction.allCases { benchmark.run(direction).forEach { $0.print() } }
+        }
     case ("host", let name?):
         guard let operation = HostBenchmark.Operation(rawValue: name) else {
             stop("There is no operation \(name).\n\(usage)", status: 2)

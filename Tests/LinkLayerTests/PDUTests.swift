@@ -68,6 +68,35 @@ struct PDUTests {
         #expect(timing.isValid == isValid)
     }
 
+    /// Laid out by hand from Core 6.0, Vol 6, Part B, 2.3.4: length and mode, flags, ADI, AuxPtr.
+    @Test("ADV_EXT_IND, octet by octet")
+    func extendedAnnouncement() throws {
+        var payload = ExtendedPayload()
+        payload.info = AdvertisingDataInfo(dataIdentifier: 0x234, setIdentifier: 5)
+        payload.auxiliary = AuxiliaryPointer(channel: 20, offset: .microseconds(1010), phy: .le2M)
+        #expect(payload.octets == hex("06 18 34 52 14 21 20"))
+        let read = try ExtendedPayload(octets: payload.octets)
+        #expect(read == payload)
+        #expect(read.auxiliary?.offset == .microseconds(990) && read.auxiliary?.unit == .microseconds(30))
+        #expect(AuxiliaryPointer(channel: 0, offset: .milliseconds(500), phy: .le1M).unit == .microseconds(300))
+    }
+
+    @Test("AUX_ADV_IND with all that is known, and fields that are not")
+    func extendedData() throws {
+        let octets = hex("58 4B 01 02 03 04 05 06 11 12 13 14 15 16 34 52 F8 AA AA AA AA AA AA AA AA 02 01 06")
+        let payload = try ExtendedPayload(octets: octets)
+        #expect(payload.mode == .connectable)
+        #expect(payload.advertiser == DeviceAddress(0x0605_0403_0201))
+        #expect(payload.target == DeviceAddress(0x1615_1413_1211))
+        #expect(payload.info?.setIdentifier == 5 && payload.txPower == -8)
+        #expect(payload.data == [2, 1, 6])
+        #expect(throws: PacketError(.truncated, field: "Extended Header")) {
+            try ExtendedPayload(octets: hex("02 01 00"))
+        }
+        #expect(throws: PacketError(.valueNotAllowed(3), field: "AdvMode")) { try ExtendedPayload(octets: hex("C0")) }
+        #expect(throws: (any Error).self) { try ExtendedPayload(octets: hex("06 10 34")) }
+    }
+
     @Test("Damaged PDUs name the field")
     func damaged() {
         #expect(throws: PacketError(.truncated, field: "AdvA")) { try Advertisement(octets: [1, 2, 3]) }

@@ -23,13 +23,13 @@ struct SupportedCommandTests {
         var asPeripheral: Bool
 
         init(
-            _ command: String, ending: String? = nil, after before: String? = nil, byPeer: String? = nil,
+            _ command: String, ending: String? = nil, after before: [String] = [], byPeer: String? = nil,
             asPeripheral: Bool = false
         ) {
             self.asPeripheral = asPeripheral
             octets = hex(command)
             self.ending = ending.map { hex($0) }
-            self.before = before.map { [hex($0)] } ?? []
+            self.before = before.map { hex($0) }
             self.byPeer = byPeer.map { hex($0) }
         }
     }
@@ -58,7 +58,7 @@ struct SupportedCommandTests {
         [26, 2]: Trial("0B 20 07 01 10 00 10 00 00 00"),  // LE Set Scan Parameters
         [26, 3]: Trial("0C 20 02 01 00", ending: "3E 02"),  // LE Set Scan Enable
         [26, 4]: Trial(createConnection, ending: "3E 01"),  // LE Create Connection
-        [26, 5]: Trial("0E 20 00", ending: "3E 01", after: createConnection),  // LE Create Connection Cancel
+        [26, 5]: Trial("0E 20 00", ending: "3E 01", after: [createConnection]),  // LE Create Connection Cancel
         [26, 6]: Trial("0F 20 00"),  // LE Read Filter Accept List Size
         [26, 7]: Trial("10 20 00"),  // LE Clear Filter Accept List
         [27, 0]: Trial("11 20 07 00 01 02 03 04 05 06"),  // LE Add Device To Filter Accept List
@@ -86,23 +86,45 @@ struct SupportedCommandTests {
         [33, 7]: Trial("23 20 00"),  // LE Read Suggested Default Data Length
         [34, 0]: Trial("24 20 04 FB 00 48 08"),  // LE Write Suggested Default Data Length
         [34, 3]: Trial(addToResolvingList),  // LE Add Device To Resolving List
-        [34, 4]: Trial("28 20 07 00 01 02 03 04 05 06", after: addToResolvingList),  // LE Remove Device From it
+        [34, 4]: Trial("28 20 07 00 01 02 03 04 05 06", after: [addToResolvingList]),  // LE Remove Device From it
         [34, 5]: Trial("29 20 00"),  // LE Clear Resolving List
         [34, 6]: Trial("2A 20 00"),  // LE Read Resolving List Size
-        [34, 7]: Trial("2B 20 07 00 01 02 03 04 05 06", after: addToResolvingList),  // LE Read Peer RPA
-        [35, 0]: Trial("2C 20 07 00 01 02 03 04 05 06", after: addToResolvingList),  // LE Read Local RPA
+        [34, 7]: Trial("2B 20 07 00 01 02 03 04 05 06", after: [addToResolvingList]),  // LE Read Peer RPA
+        [35, 0]: Trial("2C 20 07 00 01 02 03 04 05 06", after: [addToResolvingList]),  // LE Read Local RPA
         [35, 1]: Trial("2D 20 01 01"),  // LE Set Address Resolution Enable
         [35, 2]: Trial("2E 20 02 84 03"),  // LE Set Resolvable Private Address Timeout
         [35, 3]: Trial("2F 20 00"),  // LE Read Maximum Data Length
         [35, 4]: Trial("30 20 02 40 00"),  // LE Read PHY
         [35, 5]: Trial("31 20 03 03 00 00"),  // LE Set Default PHY
         [35, 6]: Trial("32 20 07 40 00 00 01 01 00 00", ending: "3E 0C"),  // LE Set PHY
-        [39, 2]: Trial("4E 20 08 00 01 02 03 04 05 06 01", after: addToResolvingList),  // LE Set Privacy Mode
+        // LE Set Advertising Set Random Address, Extended Advertising Parameters, Data, Scan Response Data, Enable
+        [36, 1]: Trial("35 20 07 01 01 02 03 04 05 C6", after: fresh + [setParameters]),
+        [36, 2]: Trial(setParameters, after: fresh),
+        [36, 3]: Trial("37 20 07 01 03 01 03 02 01 06", after: fresh + [setParameters]),
+        [36, 4]: Trial("38 20 07 01 03 01 03 02 01 06", after: fresh + [setParameters]),
+        [36, 5]: Trial("39 20 06 01 01 01 14 00 00", ending: "3E 12", after: fresh + [setParameters]),
+        [36, 6]: Trial("3A 20 00"),  // LE Read Maximum Advertising Data Length
+        [36, 7]: Trial("3B 20 00"),  // LE Read Number of Supported Advertising Sets
+        [37, 0]: Trial("3C 20 01 01", after: fresh + [setParameters]),  // LE Remove Advertising Set
+        [37, 1]: Trial("3D 20 00"),  // LE Clear Advertising Sets
+        [37, 5]: Trial("41 20 08 00 00 01 00 10 00 10 00", after: fresh),  // LE Set Extended Scan Parameters
+        [37, 6]: Trial("42 20 06 01 00 00 00 00 00", ending: "3E 0D", after: fresh),  // LE Set Extended Scan Enable
+        // LE Extended Create Connection
+        [37, 7]: Trial(
+            "43 20 1A 00 00 00 03 00 00 00 00 B0 01 10 00 10 00 18 00 18 00 00 00 64 00 00 00 00 00", ending: "3E 01",
+            after: fresh),
+        [39, 2]: Trial("4E 20 08 00 01 02 03 04 05 06 01", after: [addToResolvingList]),  // LE Set Privacy Mode
     ]
 
     /// To the third device, 03:00:00:00:00:B0 as it travels.
     private static let createConnection =
         "0D 20 19 10 00 10 00 00 00 03 00 00 00 00 B0 00 18 00 18 00 00 00 64 00 00 00 00 00"
+    /// Without a past of legacy commands, and with the events that come after.
+    private static let fresh = [
+        "03 0C 00", "01 0C 08 FF FF FF FF FF FF FF 3F", "01 20 08 FF FD FF FF 00 00 00 00",
+    ]
+    private static let setParameters =
+        "36 20 19 01 00 00 20 00 00 20 00 00 07 00 00 00 00 00 00 00 00 00 7F 01 00 01 00 00"
     private static let addToResolvingList =
         "27 20 27 00 01 02 03 04 05 06" + String(repeating: " 2A", count: 32)
     private static let enableEncryption =

@@ -49,7 +49,7 @@ struct ImportTests {
             "ble": ["BluetoothTool"],
             "ConformanceKit": host,
             "conformance": ["ConformanceKit"],
-            "benchmark": backends.union(host),
+            "benchmark": backends.union(host).union(["VirtualController"]),
             "FaultRunKit": layer0.union(["Simulation", "Host", "HostInterface"]),
             "faultrun": ["FaultRunKit"],
             "FuzzKit": host.union(["ConformanceKit", "Simulation", "HCITransport", "LinkLayer", "SMP", "Host"]

@@ -16,6 +16,10 @@ package enum ControllerEvent: Equatable, Sendable {
     /// Enhanced or not.
     case connectionComplete(LEConnectionComplete)
     case advertisingReports(AdvertisingReports)
+    case extendedAdvertisingReports(ExtendedAdvertisingReports)
+    case scanTimeout
+    case advertisingSetTerminated(LEAdvertisingSetTerminated)
+    case scanRequestReceived(LEScanRequestReceived)
     case connectionUpdateComplete(LEConnectionUpdateComplete)
     case readRemoteFeaturesComplete(LEReadRemoteFeaturesComplete)
     case longTermKeyRequest(LELongTermKeyRequest)
@@ -56,6 +60,12 @@ package enum ControllerEvent: Equatable, Sendable {
         case .enhancedConnectionComplete:
             self = .connectionComplete(try LEEnhancedConnectionComplete(octets: parameters).connection)
         case .advertisingReport: self = .advertisingReports(AdvertisingReports(parameters: parameters))
+        case .extendedAdvertisingReport:
+            self = .extendedAdvertisingReports(ExtendedAdvertisingReports(parameters: parameters))
+        case .scanTimeout: self = .scanTimeout
+        case .advertisingSetTerminated:
+            self = .advertisingSetTerminated(try LEAdvertisingSetTerminated(octets: parameters))
+        case .scanRequestReceived: self = .scanRequestReceived(try LEScanRequestReceived(octets: parameters))
         case .connectionUpdateComplete:
             self = .connectionUpdateComplete(try LEConnectionUpdateComplete(octets: parameters))
         case .readRemoteFeaturesComplete:

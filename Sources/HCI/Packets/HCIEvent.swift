@@ -60,6 +60,10 @@ package struct LESubeventCode: RawRepresentable, Hashable, Sendable {
     package static let enhancedConnectionComplete = LESubeventCode(rawValue: 0x0A)
     package static let directedAdvertisingReport = LESubeventCode(rawValue: 0x0B)
     package static let phyUpdateComplete = LESubeventCode(rawValue: 0x0C)
+    package static let extendedAdvertisingReport = LESubeventCode(rawValue: 0x0D)
+    package static let scanTimeout = LESubeventCode(rawValue: 0x11)
+    package static let advertisingSetTerminated = LESubeventCode(rawValue: 0x12)
+    package static let scanRequestReceived = LESubeventCode(rawValue: 0x13)
     package static let channelSelectionAlgorithm = LESubeventCode(rawValue: 0x14)
 
     /// The subevent's bit in the mask of LE Set Event Mask (7.8.1).

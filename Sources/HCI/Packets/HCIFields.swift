@@ -44,6 +44,26 @@ extension FieldCoder {
         value = Array(padded.prefix(Int(count)))
     }
 
+    /// One octet that counts the octets, then the octets.
+    mutating func countedOctets(
+        _ countName: StaticString, _ name: StaticString, _ value: inout [UInt8], max: Int
+    ) throws(PacketError) {
+        precondition(value.count <= max, "\(name) holds \(value.count) octets; \(max) are the most.")
+        var count = UInt8(value.count)
+        try integer(countName, &count)
+        guard count <= max else { throw PacketError(.valueNotAllowed(Int(count)), field: countName) }
+        try octets(name, &value, count: Int(count))
+    }
+
+    /// A number of 24 bits.
+    mutating func threeOctets(_ name: StaticString, _ value: inout UInt32) throws(PacketError) {
+        var low = UInt16(truncatingIfNeeded: value)
+        var high = UInt8(truncatingIfNeeded: value >> 16)
+        try integer(name, &low)
+        try integer(name, &high)
+        value = UInt32(high) << 16 | UInt32(low)
+    }
+
     /// An octet of which the specification admits a range.
     mutating func octet(
         _ name: StaticString, _ value: inout UInt8, in range: ClosedRange<UInt8>

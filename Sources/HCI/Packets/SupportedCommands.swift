@@ -48,6 +48,11 @@ package struct SupportedCommands: Equatable, Sendable {
         .leReadLocalResolvableAddress: (35, 0), .leSetAddressResolutionEnable: (35, 1),
         .leSetResolvablePrivateAddressTimeout: (35, 2),
         .leReadMaximumDataLength: (35, 3), .leReadPHY: (35, 4), .leSetDefaultPHY: (35, 5), .leSetPHY: (35, 6),
+        .leSetAdvertisingSetRandomAddress: (36, 1), .leSetExtendedAdvertisingParameters: (36, 2),
+        .leSetExtendedAdvertisingData: (36, 3), .leSetExtendedScanResponseData: (36, 4),
+        .leSetExtendedAdvertisingEnable: (36, 5), .leReadMaximumAdvertisingDataLength: (36, 6),
+        .leReadNumberOfAdvertisingSets: (36, 7), .leRemoveAdvertisingSet: (37, 0), .leClearAdvertisingSets: (37, 1),
+        .leSetExtendedScanParameters: (37, 5), .leSetExtendedScanEnable: (37, 6), .leExtendedCreateConnection: (37, 7),
         .leSetPrivacyMode: (39, 2),
         .leReadBufferSizeV2: (41, 5),
     ]

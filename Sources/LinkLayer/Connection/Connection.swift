@@ -92,6 +92,8 @@ package struct Connection: Sendable {
         interval = setup.offer.timing.intervalDuration
         widening = Self.widening(per: interval, drift: clockDrift)
         limit = setup.end
+        transmitMode = setup.mode
+        receiveMode = setup.mode
         lastHeard = setup.end
         noteTimes()
     }

@@ -50,8 +50,12 @@ package struct ConnectionSetup: Sendable {
     package var peer: DeviceAddress
     package var offer: ConnectIndication
     package var usesAlgorithm2: Bool
-    /// When CONNECT_IND ended on the air.
+    /// When CONNECT_IND or AUX_CONNECT_REQ ended on the air.
     package var end: Instant
+    /// How the link begins: as AUX_CONNECT_REQ was sent.
+    package var mode = RadioMode.le1M
+    /// Whether it began with AUX_CONNECT_REQ.
+    package var isExtended = false
 
     package init(
         role: ConnectionRole, peer: DeviceAddress, offer: ConnectIndication, usesAlgorithm2: Bool, end: Instant
@@ -64,7 +68,10 @@ package struct ConnectionSetup: Sendable {
     }
 
     /// The start of the transmit window. Core 6.0, Vol 6, Part B, 4.5.3.
-    var windowStart: Instant { end.advanced(by: AirTiming.slot * (1 + Int(offer.windowOffset))) }
+    var windowStart: Instant {
+        let delay = isExtended ? mode.phy.transmitWindowDelay : AirTiming.slot
+        return end.advanced(by: delay + AirTiming.slot * Int(offer.windowOffset))
+    }
 
     /// The ppm of a class of sleep clock accuracy. Core 6.0, Vol 6, Part B, 2.3.3.1.
     var peerClockAccuracy: Int { [500, 250, 150, 100, 75, 50, 30, 20][Int(offer.sleepClockAccuracy & 7)] }

@@ -39,6 +39,9 @@ package struct Advertiser: Sendable {
         package var scannersAllowed: [DeviceAddress]?
         /// Whose connection requests are heard; `nil` for everybody's.
         package var initiatorsAllowed: [DeviceAddress]?
+        /// When it ends by itself.
+        package var expiry: Instant?
+        package var maxEvents: Int?
 
         package init() {}
     }
@@ -48,8 +51,12 @@ package struct Advertiser: Sendable {
         case connected(
             ConnectIndication, initiator: ResolvingList.Party, local: DeviceAddress, selectsAlgorithm2: Bool,
             end: Instant)
-        /// High duty cycle advertising found nobody; it is over.
+        /// Its time is over, and nobody has come: of high duty cycle advertising, or as the host has set it.
         case expired
+        /// All the events have taken place that the host wanted.
+        case limitReached
+        /// A scan request came, and is answered.
+        case scanned(by: ResolvingList.Party)
     }
 
     private enum State { case idle, advertising, listening, responding, over }
@@ -60,6 +67,8 @@ package struct Advertiser: Sendable {
     private var responseHeader: UInt16 = 0
     private var responsePayload: ArraySlice<UInt8> = []
     private let expiry: Instant?
+    /// Events that have taken place.
+    package private(set) var events = 0
     private var generator: SeededGenerator
     private var state = State.idle
     private var channelIndex = 0
@@ -69,7 +78,7 @@ package struct Advertiser: Sendable {
         self.parameters = parameters
         self.generator = generator
         nextEvent = now
-        expiry = parameters.isHighDuty ? now.advanced(by: .milliseconds(1280)) : nil
+        expiry = parameters.isHighDuty ? now.advanced(by: .milliseconds(1280)) : parameters.expiry
         setData(parameters.data)
         setScanResponse(parameters.scanResponse)
     }
@@ -136,6 +145,12 @@ package struct Advertiser: Sendable {
                 reports.append(.expired)
                 return .release
             }
+            if let maxEvents = parameters.maxEvents, events >= maxEvents {
+                state = .over
+                reports.append(.limitReached)
+                return .release
+            }
+            events += 1
             nextEvent = now.advanced(by: eventSpacing())
             channelIndex = 0
             return advertise(at: now)
@@ -192,8 +207,9 @@ package struct Advertiser: Sendable {
         case .scanRequest where isScannable:
             guard let request = try? AddressPair(octets: reception.frame.payload),
                 request.target.value == parameters.address.value, header.targetKind == parameters.address.kind,
-                allowed(request.sender, header.senderKind, by: parameters.scannersAllowed) != nil
+                let scanner = allowed(request.sender, header.senderKind, by: parameters.scannersAllowed)
             else { return nextChannel(at: now) }
+            reports.append(.scanned(by: scanner))
             state = .responding
             return .transmit(
                 frame(responseHeader, responsePayload), at: now.advanced(by: AirTiming.interFrameSpace))

@@ -4,6 +4,7 @@ import EventLoop
 ///
 /// Source: Core 6.0, Vol 6, Part B, 4.4.3, 4.4.4.
 struct ScanWindow: Sendable {
+    let phy: RadioPHY
     private let interval: Duration
     private let window: Duration
     private(set) var channel: UInt8 = 37
@@ -11,7 +12,8 @@ struct ScanWindow: Sendable {
     private(set) var start: Instant
     var end: Instant { start.advanced(by: window) }
 
-    init(interval: Duration, window: Duration, at now: Instant) {
+    init(phy: RadioPHY = .le1M, interval: Duration, window: Duration, at now: Instant) {
+        self.phy = phy
         self.interval = interval
         self.window = window
         start = now
@@ -32,6 +34,39 @@ struct ScanWindow: Sendable {
     }
 
     func listen() -> RadioOrder {
-        .listen(channel: channel, accessAddress: advertisingAccessAddress, until: end)
+        .listen(channel: channel, phy: phy, accessAddress: advertisingAccessAddress, until: end)
+    }
+}
+
+/// The windows of whoever listens on one PHY or two, in turns.
+struct ScanWindows: Sendable {
+    private var windows: [ScanWindow]
+    private var index = 0
+
+    /// - Parameter windows: at least one.
+    init(_ windows: [ScanWindow]) { self.windows = windows }
+
+    /// The one that is open, or was last.
+    var current: ScanWindow { windows[index] }
+
+    var start: Instant { windows.dropFirst().reduce(windows[0].start) { min($0, $1.start) } }
+
+    /// Steps past the windows that are over.
+    mutating func advance(to now: Instant) {
+        for place in windows.indices { windows[place].advance(to: now) }
+    }
+
+    /// Steps to a window that is open at `now`; `nil` if none is.
+    mutating func open(at now: Instant) -> ScanWindow? {
+        advance(to: now)
+        // Of two that are open, the one whose turn it is: it has waited for longer, or was not the last.
+        let candidates = windows.indices.filter { windows[$0].start <= now }
+        guard
+            let chosen = candidates.min(by: {
+                (windows[$0].start, $0 == index ? 1 : 0) < (windows[$1].start, $1 == index ? 1 : 0)
+            })
+        else { return nil }
+        index = chosen
+        return windows[index]
     }
 }

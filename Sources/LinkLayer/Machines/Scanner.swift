@@ -12,9 +12,28 @@ package import EventLoop
 /// Source: Core 6.0, Vol 6, Part B, 4.4.3.
 package struct Scanner: Sendable {
     package struct Parameters: Sendable {
-        package var isActive = false
-        package var interval = Duration.milliseconds(10)
-        package var window = Duration.milliseconds(10)
+        /// When to listen on one PHY, and whether to ask.
+        package struct Listening: Sendable {
+            package var phy: RadioPHY
+            package var isActive: Bool
+            package var interval: Duration
+            package var window: Duration
+
+            package init(
+                phy: RadioPHY = .le1M, isActive: Bool = false, interval: Duration = .milliseconds(10),
+                window: Duration = .milliseconds(10)
+            ) {
+                self.phy = phy
+                self.isActive = isActive
+                self.interval = interval
+                self.window = window
+            }
+        }
+
+        /// LE 1M, coded, or both.
+        package var listening = [Listening()]
+        /// Whether it follows advertisements to their auxiliary packets.
+        package var isExtended = false
         package var address = DeviceAddress(0)
         /// Whether it shows a private address to whoever is in the resolving list.
         package var usesPrivateAddress = false
@@ -37,34 +56,59 @@ package struct Scanner: Sendable {
         package var data: ArraySlice<UInt8>
         /// In dBm.
         package var rssi: Int8
+        /// What an extended advertisement says besides.
+        package var details: ExtendedDetails?
+        /// Of a scan response: the kind of the advertisement that it was asked for upon.
+        package var answered: AdvertisingHeader.Kind?
     }
 
-    private enum State { case idle, listening, requesting(DeviceAddress), awaiting(DeviceAddress) }
+    enum State {
+        case idle, listening, requesting(DeviceAddress), awaiting(DeviceAddress)
+        /// The auxiliary packet is due.
+        case following(Trail)
+        /// AUX_SCAN_REQ goes out, AUX_SCAN_RSP is due.
+        case asking(Trail), hoping(Trail)
+    }
 
-    private struct Sighting: Hashable {
+    struct Sighting: Hashable {
         var kind: AdvertisingHeader.Kind
         var advertiser: DeviceAddress
+        var info: AdvertisingDataInfo?
+        var isScanResponse = false
     }
 
     package let usesPrivateAddress: Bool
     package var resolvingList: ResolvingList
-    private let parameters: Parameters
-    private var generator: SeededGenerator
-    private var state = State.idle
-    private var window: ScanWindow
-    private var seen: Set<Sighting> = []
-    private var backoff = Backoff()
+    let parameters: Parameters
+    var generator: SeededGenerator
+    var state = State.idle
+    private var windows: ScanWindows
+    var seen: Set<Sighting> = []
+    var backoff = Backoff()
+    /// The kind of the advertisement upon which the last request was sent.
+    private var asked = AdvertisingHeader.Kind.connectable
 
     package init(_ parameters: Parameters, generator: SeededGenerator, at now: Instant) {
         self.parameters = parameters
         self.generator = generator
         usesPrivateAddress = parameters.usesPrivateAddress
         resolvingList = parameters.resolvingList
-        window = ScanWindow(interval: parameters.interval, window: parameters.window, at: now)
+        windows = ScanWindows(
+            parameters.listening.map { ScanWindow(phy: $0.phy, interval: $0.interval, window: $0.window, at: now) })
     }
 
     /// When it wants the radio; in the past if the radio was taken away within a window.
-    package var nextStart: Instant { window.start }
+    package var nextStart: Instant { windows.start }
+
+    var window: ScanWindow { windows.current }
+    /// Whether it asks on the PHY that it listens to.
+    var isActive: Bool { parameters.listening.contains { $0.phy == window.phy && $0.isActive } }
+
+    /// Waits until it is granted the radio anew.
+    package mutating func pause() { state = .idle }
+
+    /// Reports once more what it has reported before.
+    package mutating func forgetDuplicates() { seen.removeAll() }
 
     package mutating func handle(_ input: RadioInput, at now: Instant, reports: inout [Report]) -> RadioOrder {
         switch (state, input) {
@@ -85,8 +129,11 @@ package struct Scanner: Sendable {
         case (.awaiting, .silence):
             backoff.note(success: false, using: &generator)
             return resume(at: now)
+        case (.following, _), (.asking, _), (.hoping, _):
+            return goOn(input, at: now, reports: &reports)
         case (.listening, .silence):
-            window.advance(to: now)
+            // Between two windows others may have the radio.
+            windows.advance(to: now)
             state = .idle
             return .release
         case (_, .revoked):
@@ -98,9 +145,8 @@ package struct Scanner: Sendable {
         }
     }
 
-    private mutating func resume(at now: Instant) -> RadioOrder {
-        window.advance(to: now)
-        guard window.start <= now else {
+    mutating func resume(at now: Instant) -> RadioOrder {
+        guard let window = windows.open(at: now) else {
             state = .idle
             return .release
         }
@@ -109,14 +155,18 @@ package struct Scanner: Sendable {
     }
 
     private mutating func hear(_ reception: Reception, at now: Instant, reports: inout [Report]) -> RadioOrder {
+        if parameters.isExtended, AdvertisingHeader(rawValue: reception.frame.header).kind == .extended {
+            return hearAnnouncement(reception, at: now, reports: &reports)
+        }
         guard reception.isIntact, let advertiser = report(reception, reports: &reports) else { return resume(at: now) }
         let kind = AdvertisingHeader(rawValue: reception.frame.header).kind
         let isScannable = kind == .connectable || kind == .scannable
         let isKnown =
             parameters.filtersDuplicates
             && seen.contains(Sighting(kind: .scanResponse, advertiser: advertiser.address))
-        guard parameters.isActive, isScannable, !isKnown, backoff.isOver() else { return resume(at: now) }
+        guard isActive, isScannable, !isKnown, backoff.isOver() else { return resume(at: now) }
         let target = advertiser.addressOnAir
+        asked = kind
         state = .requesting(target)
         var own = parameters.address
         if usesPrivateAddress { own = resolvingList.localAddress(for: advertiser.entry, own: own) }
@@ -172,7 +222,7 @@ package struct Scanner: Sendable {
             reports.append(
                 Report(
                     kind: header.kind, advertiser: advertiser, unresolvedTarget: target, data: data,
-                    rssi: reception.rssi))
+                    rssi: reception.rssi, answered: header.kind == .scanResponse ? asked : nil))
         }
         return advertiser
     }
@@ -181,7 +231,7 @@ package struct Scanner: Sendable {
 /// How scanners that talk over each other make way: after failures they let more and more chances pass.
 ///
 /// Source: Core 6.0, Vol 6, Part B, 4.4.3.2.
-private struct Backoff: Sendable {
+struct Backoff: Sendable {
     private var upperLimit = 1
     private var count = 1
     private var successes = 0

@@ -24,6 +24,10 @@ package struct AdvertisingHeader: RawRepresentable, Hashable, Sendable {
         package static let connect = Kind(rawValue: 0b0101)
         /// ADV_SCAN_IND: scannable.
         package static let scannable = Kind(rawValue: 0b0110)
+        /// ADV_EXT_IND, AUX_ADV_IND, AUX_CHAIN_IND and AUX_SCAN_RSP.
+        package static let extended = Kind(rawValue: 0b0111)
+        /// AUX_CONNECT_RSP.
+        package static let connectResponse = Kind(rawValue: 0b1000)
     }
 
     package let rawValue: UInt16
@@ -37,7 +41,7 @@ package struct AdvertisingHeader: RawRepresentable, Hashable, Sendable {
         _ kind: Kind, selectsAlgorithm2: Bool = false, sender: DeviceAddress.Kind, target: DeviceAddress.Kind? = nil,
         payloadCount: Int
     ) {
-        precondition(payloadCount <= 37, "A legacy advertising PDU holds at most 37 octets.")
+        precondition(payloadCount <= 255, "An advertising PDU holds at most 255 octets.")
         rawValue =
             UInt16(kind.rawValue) | (selectsAlgorithm2 ? 1 << 5 : 0) | UInt16(sender.rawValue) << 6
             | UInt16(target?.rawValue ?? 0) << 7 | UInt16(payloadCount) << 8
