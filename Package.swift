@@ -116,6 +116,11 @@ let package = Package(
         .target(name: "Smallest", dependencies: ["CoreBluetooth"], path: "Examples/Smallest"),
         .target(name: "WhichLock", dependencies: ["CoreBluetooth"], path: "Examples/WhichLock"),
         .target(name: "SensorWatch", dependencies: ["CoreBluetooth"], path: "Examples/SensorWatch"),
+        .target(name: "EchoChannel", dependencies: ["CoreBluetooth"], path: "Examples/EchoChannel"),
+        .executableTarget(
+            name: "echo-central", dependencies: ["EchoChannel"], path: "Examples/Programs/echo-central"),
+        .executableTarget(
+            name: "echo-peripheral", dependencies: ["EchoChannel"], path: "Examples/Programs/echo-peripheral"),
         .executableTarget(name: "smart-lock", dependencies: ["SmartLock"], path: "Examples/Programs/smart-lock"),
         .executableTarget(
             name: "two-roles-central", dependencies: ["TwoRoles"], path: "Examples/Programs/two-roles-central"),

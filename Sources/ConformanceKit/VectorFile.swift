@@ -8,6 +8,7 @@ package enum VectorFile {
     case cryptoVectors(CryptoVectors)
     case pairingTranscripts(PairingTranscripts)
     case attacks(Attacks)
+    case channelScripts(ChannelScripts)
 
     /// - Throws: ``VectorFileError`` if the file is not JSON, of no known format, or damaged.
     package init(_ data: Data) throws(VectorFileError) {
@@ -27,6 +28,7 @@ package enum VectorFile {
         case ["vectors", "sm_io_matrix"]: self = .cryptoVectors(try Self.decode(data))
         case ["cases", "short_scripts"]: self = .pairingTranscripts(try Self.decode(data))
         case ["rows"]: self = .attacks(try Self.decode(data))
+        case ["bluez_cases", "nimble_scenarios"]: self = .channelScripts(try Self.decode(data))
         default:
             let keys = object.keys.sorted().joined(separator: ", ")
             throw VectorFileError("The format is not known: keys \(keys.isEmpty ? "none" : keys).")
@@ -57,6 +59,7 @@ package enum VectorFile {
         case .cryptoVectors(let vectors): vectors.play()
         case .pairingTranscripts(let transcripts): transcripts.play()
         case .attacks(let attacks): attacks.play()
+        case .channelScripts(let scripts): scripts.play()
         }
     }
 

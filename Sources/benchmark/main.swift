@@ -56,6 +56,7 @@ func run() {
     switch (arguments.words.first, arguments.words.dropFirst().first) {
     case (nil, _), ("air", nil):
         for benchmark in AirBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
+        for benchmark in ChannelBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
     case ("radio", nil):
         for benchmark in RadioBenchmark.all {
             for direction in RadioBenchmark.Direction.allCases { benchmark.run(direction).forEach { $0.print() } }

@@ -13,6 +13,7 @@ let help = """
       cryptographic functions      as in crypto-vectors.json
       pairings                     as in smp-pairing-transcripts.json
       attacks                      as in attacks.json
+      channels                     as in l2cap-le-scripts.json
 
     Each case that fails is printed with what was expected and what happened; each that needs a part of
     Bluetooth that is not built yet is named with the reason. The last line is "N passed, N failed", and

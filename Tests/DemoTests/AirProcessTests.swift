@@ -27,6 +27,30 @@ struct AirProcessTests {
     }
 }
 
+/// The same with an L2CAP channel, whose streams are on the run loops of the two programs.
+@Suite("An air and a channel", .timeLimit(.minutes(2)))
+struct ChannelProcessTests {
+    @Test("B-J1, B-J3: 50000 octets there and back over ble air")
+    func echo() throws {
+        let folder = NSTemporaryDirectory() + "/air-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/socket"
+
+        let air = try Program("ble", ["air", "--unix", path, "--json"])
+        #expect(air.waits(for: "\"radio\":\"unix:\(path)\""), "\(air.output)")
+        let peripheral = try Program("echo-peripheral", radio: "unix:\(path)")
+        #expect(peripheral.waits(for: "on the air"), "\(peripheral.output)")
+        let central = try Program("echo-central", ["50000"], radio: "unix:\(path)")
+        #expect(central.end() == 0, "\(central.output)\(peripheral.output)")
+        #expect(peripheral.end() == 0, "\(peripheral.output)")
+        #expect(central.output.contains("50000 octets came back"))
+        #expect(peripheral.output.contains("echoed 50000 octets"))
+        air.interrupt()
+        #expect(air.end() == 130, "\(air.output)")
+    }
+}
+
 /// A product of the package as a process, which ends with the test. Every wait is limited.
 private final class Program {
     private let process = Process()

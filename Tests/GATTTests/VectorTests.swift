@@ -36,6 +36,14 @@ struct VectorTests {
         #expect(report.summary == "42 passed, 0 failed, 20 skipped")
     }
 
+    @Test("Signalling and credit-based channels")
+    func channels() throws {
+        let report = try play("l2cap-le-scripts.json")
+        #expect(report.failures == [])
+        #expect(report.summary == "45 passed, 0 failed, 1 skipped")
+        #expect(report.skips.map(\.name) == ["nimble/frag/timeout"])
+    }
+
     @Test("A wrong expectation is a failure that shows both sides")
     func failure() throws {
         let text = try String(contentsOf: Self.url("gatt-pdu-scripts.json"), encoding: .utf8)

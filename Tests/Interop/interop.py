@@ -14,6 +14,7 @@ from isolation import enter_private_network, loopback_library
 IS_ALONE = enter_private_network()
 
 from air_cases import AIR_CASES
+from channel_cases import CHANNEL_CASES
 from fake_controller import FakeController, GarblingRelay
 from harness import Case, Failure, RootCanal, expect, free_ports
 from pairing_cases import PAIRING_CASES
@@ -216,6 +217,7 @@ CASES = [
     fake("closes at once"),
     *AIR_CASES,
     *PAIRING_CASES,
+    *CHANNEL_CASES,
 ]
 
 

@@ -23,6 +23,8 @@ final class CentralApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
 
     var peripheral: CBPeripheral { peripherals[0] }
 
+    func dropManager() { manager = nil }
+
     func take() -> [String] {
         defer { log = [] }
         return log

@@ -13,12 +13,17 @@ final class ScriptedHost: SessionFactory, HostSession, CallbackExecutor, @unchec
     private(set) var asked: [(number: RequestNumber, request: HostRequest)] = []
     private(set) var reports: [String] = []
     private(set) var isClosed = false
+    private let hasExecutor: Bool
     var time = 1000.0
     private var scheduled: [(delay: Duration, work: @Sendable () -> Void)] = []
     private var deliver: (@Sendable (HostEvent) -> Void)?
     private var pending: [@Sendable () -> Void] = []
 
     static let address = DeviceAddress(0x00_1122_3344_5566)
+
+    /// - Parameter hasExecutor: whether it is in a world that a test runs; else managers need a queue, though callbacks
+    ///   come at ``settle()`` all the same.
+    init(hasExecutor: Bool = true) { self.hasExecutor = hasExecutor }
 
     // MARK: SessionFactory
 
@@ -29,7 +34,7 @@ final class ScriptedHost: SessionFactory, HostSession, CallbackExecutor, @unchec
 
     // MARK: HostSession
 
-    var defaultExecutor: (any CallbackExecutor)? { self }
+    var defaultExecutor: (any CallbackExecutor)? { hasExecutor ? self : nil }
     func open(on executor: any CallbackExecutor, _ deliver: @escaping @Sendable (HostEvent) -> Void) {
         self.deliver = deliver
     }
