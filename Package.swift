@@ -82,8 +82,8 @@ let package = Package(
             name: "BluetoothTool",
             dependencies: [
                 "SmartLock", "TwoRoles", "Smallest", "WhichLock", "SensorWatch", "CoreBluetooth", "BluetoothSimulation",
-                "Backends", "Simulation", "LocalSession", "HCITransport", "HCI", "Host", "HostInterface", "GAP",
-                "BluetoothTypes",
+                "BluetoothToolkit", "Backends", "Simulation", "LocalSession", "HCITransport", "HCI", "Host",
+                "HostInterface", "GAP", "BluetoothTypes",
                 "EventLoop",
             ]),
         .executableTarget(name: "ble", dependencies: ["BluetoothTool"]),
@@ -212,6 +212,12 @@ let package = Package(
         .testTarget(
             name: "BluetoothToolkitTests",
             dependencies: ["BluetoothToolkit", "CoreBluetooth", "BluetoothSimulation", "Simulation", "EventLoop"]),
+        .testTarget(
+            name: "BluetoothToolTests",
+            dependencies: [
+                "BluetoothTool", "BluetoothToolkit", "BluetoothSimulation", "CoreBluetooth", "Backends", "Simulation",
+                "HostInterface", "BluetoothTypes",
+            ]),
         .testTarget(name: "DemoTests", dependencies: ["BluetoothTool", "TwoRoles", "WhichLock"]),
         // Left out unless they run beside BlueZ: see Tests/BlueZ.
         .testTarget(name: "BlueZTests", dependencies: ["CoreBluetooth"]),

@@ -94,5 +94,8 @@ extension CommandSyntax {
     package static let help = CommandSyntax(
         name: "help", summary: "explain the tool, or one command", operands: "[COMMAND]", operandCount: 0...1)
 
-    package static let all = [demo, scan, adapters, air, help]
+    package static let all = [
+        demo, scan, connect, browse, read, write, subscribe, advertise, serve, send, receive, soak, doctor, adapters,
+        air, help,
+    ]
 }

@@ -51,6 +51,17 @@ package struct Tool {
         case CommandSyntax.air.name: try AirCommand(tool: self, arguments: parsed).run()
         case CommandSyntax.adapters.name: AdaptersCommand(tool: self, arguments: parsed).run()
         case CommandSyntax.scan.name: try ScanCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.connect.name: try ConnectCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.browse.name: try BrowseCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.read.name: try ReadCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.write.name: try WriteCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.subscribe.name: try SubscribeCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.advertise.name: try AdvertiseCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.serve.name: try ServeCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.send.name: try SendCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.receive.name: try ReceiveCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.soak.name: try SoakCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.doctor.name: try DoctorCommand(tool: self, arguments: parsed).run()
         default: preconditionFailure("\(command.name) is declared, but nothing carries it out.")
         }
     }

@@ -44,7 +44,7 @@ struct ImportTests {
             // 8: executables, and what they are made of. The tool shows names in advertisements and features of
             // controllers, so it reads them.
             "BluetoothTool": backends.union(tutorials).union([
-                "CoreBluetooth", "BluetoothSimulation", "Backends", "GAP", "HCI",
+                "CoreBluetooth", "BluetoothSimulation", "BluetoothToolkit", "Backends", "GAP", "HCI",
             ]),
             "ble": ["BluetoothTool"],
             "ConformanceKit": host,

@@ -23,6 +23,9 @@ package struct JSONLine: Sendable {
         if let value { members.append((name, value)) }
     }
 
+    /// Adds the members of another object.
+    package mutating func add(_ other: JSONLine) { members += other.members }
+
     package var text: String {
         "{" + members.map { Self.quoted($0.name) + ":" + Self.encoded($0.value) }.joined(separator: ",") + "}"
     }

@@ -19,6 +19,8 @@ public struct RemoteCharacteristic: @unchecked Sendable {
     public let properties: CBCharacteristicProperties
     let characteristic: CBCharacteristic
     let linkNumber: Int
+    /// For tools of this package that show more than Apple's API tells.
+    package var coreBluetoothCharacteristic: CBCharacteristic { characteristic }
 }
 
 /// A descriptor of a peer, on one link.

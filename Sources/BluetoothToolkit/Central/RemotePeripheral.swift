@@ -38,7 +38,8 @@ public final class RemotePeripheral: @unchecked Sendable {
     deinit { central.released(peripheral.identifier) }
 
     var lock: NSRecursiveLock { central.lock }
-    var time: Timekeeper { central.time }
+    /// By which its deadlines go.
+    public var time: Timekeeper { central.time }
 
     /// This host's own name for the device; not its address.
     public var identifier: UUID { peripheral.identifier }

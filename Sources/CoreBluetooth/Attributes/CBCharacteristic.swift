@@ -28,6 +28,9 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
     /// The service it belongs to; `nil` when that is gone.
     open weak var service: CBService? { lock.withLock { owner } }
 
+    /// The handle of the value at the peer; `nil` for a characteristic of this device.
+    package var valueHandle: UInt16? { remote?.value.rawValue }
+
     /// What can be done with it.
     open var properties: CBCharacteristicProperties { lock.withLock { currentProperties } }
 

@@ -1,0 +1,166 @@
+import BluetoothToolkit
+import CoreBluetooth
+
+extension CommandSyntax {
+    static let connect = CommandSyntax(
+        name: "connect", summary: "connect to a device, and watch the link", operands: "DEVICE", operandCount: 1...1,
+        discussion: """
+            Connects, tells the link's signal strength every second, and why it ended. \(DeviceChoice.help)
+            """,
+        options: RunSettings.options(timeout: "for ever if left out") + [
+            OptionSyntax(name: "--seconds", value: "N", help: "stay so long, 0...86400 (5 if left out)")
+        ],
+        examples: [("ble connect KL940704079 --radio simulated", "five seconds with a simulated lock")])
+
+    static let browse = CommandSyntax(
+        name: "browse", summary: "show all services of a device, with their values", operands: "DEVICE",
+        operandCount: 1...1,
+        discussion: """
+            Connects, discovers services, characteristics and descriptors, and reads what can be read. Values of known
+            kinds are put into words. \(DeviceChoice.help)
+            """,
+        options: RunSettings.options(timeout: "60 if left out") + [
+            DeviceCommand.serviceOption,
+            OptionSyntax(name: "--no-values", value: nil, help: "read nothing"),
+        ],
+        examples: [
+            ("ble browse KL940704079 --radio simulated", "what a simulated lock offers"),
+            ("ble browse Strap --service 180A", "who made it"),
+        ])
+}
+
+/// `ble connect`: a link, as long as wanted.
+struct ConnectCommand {
+    private let command: DeviceCommand
+    private let stay: Duration
+
+    init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
+        command = try DeviceCommand(tool, arguments, timeout: nil)
+        stay = .seconds(try arguments.number("--seconds", in: 0...86400) ?? 5)
+    }
+
+    func run() -> ToolStatus {
+        let (output, isJSON, stay) = (command.output, command.isJSON, stay)
+        return command.onLink { peripheral in
+            output.line(
+                isJSON
+                    ? JSONLine([
+                        "event": .text("connected"), "identifier": .text(peripheral.identifier.uuidString),
+                        "name": peripheral.name.map { .text($0) },
+                        "maximumWriteLength": .integer(peripheral.maximumWriteLength(for: .withoutResponse)),
+                    ]).text
+                    : "connected to \(peripheral.label), \(peripheral.maximumWriteLength(for: .withoutResponse)) "
+                        + "octets in one write without response")
+            let time = peripheral.time
+            let end = time.now + stay
+            do {
+                while time.now < end {
+                    let rssi = try await peripheral.readRSSI()
+                    let line = JSONLine(["event": .text("rssi"), "rssi": .integer(rssi)])
+                    output.line(isJSON ? line.text : "\(rssi) dBm")
+                    try await time.sleep(for: min(.seconds(1), end - time.now))
+                }
+            } catch let error as ToolkitError {
+                guard let cause = try? await peripheral.waitForEnd(), !peripheral.isConnected else { throw error }
+                if case .linkEnded(let named) = error {
+                    throw CommandFailure(sentence: "the link ended: \(named)")
+                }
+                throw CommandFailure(sentence: "the link ended: \(cause)")
+            }
+            return .success
+        }
+    }
+}
+
+/// `ble browse`: everything that a device offers.
+struct BrowseCommand {
+    private let command: DeviceCommand
+    private let readsValues: Bool
+
+    init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
+        command = try DeviceCommand(tool, arguments, timeout: .seconds(60))
+        readsValues = !arguments.has("--no-values")
+    }
+
+    func run() -> ToolStatus {
+        let (output, readsValues, service) = (command.output, readsValues, command.service)
+        let isJSON = command.isJSON
+        return command.onLink { peripheral in
+            let services = try await peripheral.discover(service.map { [$0] })
+            if services.isEmpty { throw CommandFailure(sentence: "\(peripheral.label) has no such service") }
+            if !isJSON { output.line(peripheral.label) }
+            for service in services {
+                output.line(Self.line(service, isJSON))
+                for characteristic in service.characteristics {
+                    let value = readsValues ? await Self.value(of: characteristic, peripheral) : nil
+                    output.line(Self.line(characteristic, value, isJSON))
+                    for descriptor in try await peripheral.discoverDescriptors(of: characteristic) {
+                        let value = readsValues ? try? await peripheral.read(descriptor) : nil
+                        output.line(Self.line(descriptor, value, isJSON))
+                    }
+                }
+            }
+            return .success
+        }
+    }
+
+    /// What reading gave, or why it did not; `nil` for what cannot be read.
+    private static func value(
+        of characteristic: RemoteCharacteristic, _ peripheral: RemotePeripheral
+    ) async -> Result<Data, any Error>? {
+        guard characteristic.properties.contains(.read) else { return nil }
+        do { return .success(try await peripheral.read(characteristic)) } catch { return .failure(error) }
+    }
+
+    private static func line(_ service: RemoteService, _ isJSON: Bool) -> String {
+        isJSON
+            ? JSONLine([
+                "kind": .text("service"), "uuid": .text(service.uuid.uuidString), "name": name(service.uuid),
+                "primary": .truth(service.isPrimary),
+            ]).text
+            : "  service \(title(service.uuid))"
+    }
+
+    private static func line(
+        _ characteristic: RemoteCharacteristic, _ value: Result<Data, any Error>?, _ isJSON: Bool
+    ) -> String {
+        let octets = try? value?.get()
+        let problem: String? =
+            if case .failure(let error) = value { error.localizedDescription } else { nil }
+        if isJSON {
+            return JSONLine([
+                "kind": .text("characteristic"), "service": .text(characteristic.service.uuidString),
+                "uuid": .text(characteristic.uuid.uuidString), "name": name(characteristic.uuid),
+                "handle": characteristic.handle.map { .integer(Int($0)) },
+                "properties": .list(characteristic.propertyNames.map { .text($0) }),
+                "value": octets.map { .text($0.map(hexOctet).joined()) },
+                "meaning": octets.flatMap { ValueText.meaning(of: $0, characteristic.uuid) }.map { .text($0) },
+                "error": problem.map { .text($0) },
+            ]).text
+        }
+        let handle = characteristic.handle.map { "@" + String($0, radix: 16, uppercase: true) + " " } ?? ""
+        let head =
+            "    \(handle)\(title(characteristic.uuid))  (\(characteristic.propertyNames.joined(separator: ", ")))"
+        if let octets { return head + "\n        " + ValueText.line(octets, characteristic.uuid) }
+        return problem.map { head + "\n        not read: " + $0 } ?? head
+    }
+
+    private static func line(_ descriptor: RemoteDescriptor, _ value: DescriptorValue?, _ isJSON: Bool) -> String {
+        let text = value.map { Terminal.printable($0.description) }
+        return isJSON
+            ? JSONLine([
+                "kind": .text("descriptor"), "uuid": .text(descriptor.uuid.uuidString),
+                "name": name(descriptor.uuid), "value": text.map { .text($0) },
+            ]).text
+            : "      descriptor \(title(descriptor.uuid))" + (text.map { ": " + $0 } ?? "")
+    }
+
+    /// The assigned name, where there is one.
+    private static func name(_ uuid: CBUUID) -> JSONLine.Value? {
+        uuid.description == uuid.uuidString ? nil : .text(uuid.description)
+    }
+
+    private static func title(_ uuid: CBUUID) -> String {
+        uuid.description == uuid.uuidString ? uuid.uuidString : "\(uuid.uuidString) \(uuid.description)"
+    }
+}

@@ -1,0 +1,220 @@
+import BluetoothToolkit
+import CoreBluetooth
+import Foundation
+
+extension CommandSyntax {
+    static let advertise = CommandSyntax(
+        name: "advertise", summary: "make this computer seen, with a name and services",
+        discussion: """
+            Advertises until Ctrl-C or for a time. Whoever connects finds no services; "ble serve" offers some.
+            """,
+        options: RunSettings.options(timeout: "for ever if left out") + [
+            OptionSyntax(name: "--name", value: "NAME", help: "the name on the air"),
+            OptionSyntax(name: "--services", value: "UUIDS", help: "the services to list, with commas between"),
+            OptionSyntax(name: "--seconds", value: "N", help: "how long, 0.1...86400"),
+        ],
+        examples: [("ble advertise --name Lamp --services FFF0,180F", "until Ctrl-C")])
+
+    static let serve = CommandSyntax(
+        name: "serve", summary: "be a device that a JSON file describes", operands: "PROFILE", operandCount: 1...1,
+        discussion: """
+            Publishes the services of PROFILE, advertises, answers reads, keeps what is written, notifies series of
+            values, and tells what centrals do. The format is in Documentation/Profiles.md.
+            """,
+        options: RunSettings.options(timeout: "for ever if left out") + [
+            OptionSyntax(name: "--seconds", value: "N", help: "how long, 0.1...86400")
+        ],
+        examples: [("ble serve Examples/Profiles/lamp.json", "a lamp, until Ctrl-C")])
+}
+
+/// `ble advertise`.
+struct AdvertiseCommand {
+    private let command: CommandRun
+    private let name: String?
+    private let services: [CBUUID]
+    private let duration: Duration?
+
+    init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
+        command = CommandRun(tool: tool, settings: try RunSettings(tool, arguments, timeout: nil))
+        name = arguments.values["--name"]
+        var services: [CBUUID] = []
+        for text in (arguments.values["--services"] ?? "").split(separator: ",") {
+            services.append(try AttributeChoice.uuid(String(text)))
+        }
+        self.services = services
+        duration = try arguments.number("--seconds", in: 0.1...86400).map { .seconds($0) }
+    }
+
+    func run() -> ToolStatus {
+        let (output, isJSON, name, services, duration) = (
+            command.output, command.settings.isJSON, name, services, duration
+        )
+        return command.run { time in
+            let peripheral = LocalPeripheral(time: time)
+            try await peripheral.waitUntilOn()
+            try await peripheral.advertise(name: name, services: services)
+            output.line(
+                isJSON
+                    ? JSONLine(["event": .text("advertising"), "name": name.map { .text($0) }]).text : "on the air")
+            try await time.sleep(for: duration ?? .seconds(10 * 365 * 86400))
+            return .success
+        }
+    }
+}
+
+/// `ble serve`.
+struct ServeCommand {
+    private let command: CommandRun
+    private let path: String
+    private let duration: Duration?
+
+    init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
+        command = CommandRun(tool: tool, settings: try RunSettings(tool, arguments, timeout: nil))
+        path = arguments.operands[0]
+        duration = try arguments.number("--seconds", in: 0.1...86400).map { .seconds($0) }
+    }
+
+    func run() -> ToolStatus {
+        let (output, isJSON, path, duration) = (command.output, command.settings.isJSON, path, duration)
+        return command.run { time in
+            let profile: Profile
+            do {
+                profile = try Profile(json: try Data(contentsOf: URL(fileURLWithPath: path)))
+            } catch let error as Profile.Malformed {
+                throw CommandFailure(sentence: "\(path): \(error.sentence)", status: .usage)
+            } catch {
+                throw CommandFailure(sentence: "\(path) cannot be read: \(error.localizedDescription)")
+            }
+            let device = ServedDevice(profile, time) { event in output.line(isJSON ? event.json : event.line) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                defer { group.cancelAll() }
+                group.addTask { try await device.run() }
+                if let duration { group.addTask { try await time.sleep(for: duration) } }
+                try await group.next()
+            }
+            return .success
+        }
+    }
+}
+
+/// What centrals do with a served device.
+struct ServedEvent: Sendable {
+    enum Kind: String, Sendable {
+        case advertising, read, write, refused, subscribed, unsubscribed
+    }
+
+    var kind: Kind
+    var time: Duration
+    var characteristic: String?
+    var value: Data?
+
+    var line: String {
+        var words = JSONLine.fixed(time / .seconds(1), digits: 3) + " s  \(kind.rawValue)"
+        if let characteristic { words += " " + characteristic }
+        if let value { words += "  " + (value.isEmpty ? "(empty)" : hex(Array(value))) }
+        if let text = value.flatMap(ValueText.text) { words += "  " + text }
+        return words
+    }
+
+    var json: String {
+        JSONLine([
+            "time": .decimal(time / .seconds(1), digits: 3), "event": .text(kind.rawValue),
+            "characteristic": characteristic.map { .text($0) },
+            "value": value.map { .text($0.map(hexOctet).joined()) },
+        ]).text
+    }
+}
+
+/// A device by its profile.
+// `@unchecked`: `lock` guards the values.
+final class ServedDevice: @unchecked Sendable {
+    private let profile: Profile
+    private let time: Timekeeper
+    private let onEvent: @Sendable (ServedEvent) -> Void
+    private let lock = NSLock()
+    private var values: [PublishedCharacteristic: Data] = [:]
+    private var parts: [PublishedCharacteristic: Profile.Characteristic] = [:]
+
+    init(_ profile: Profile, _ time: Timekeeper, tell: @escaping @Sendable (ServedEvent) -> Void) {
+        self.profile = profile
+        self.time = time
+        onEvent = tell
+    }
+
+    func run() async throws {
+        let peripheral = LocalPeripheral(time: time)
+        try await peripheral.waitUntilOn()
+        var published: [(PublishedCharacteristic, Profile.Characteristic)] = []
+        for service in profile.services {
+            let made = try await peripheral.publish(service.definition)
+            published += zip(made.characteristics, service.characteristics)
+        }
+        lock.withLock {
+            for (characteristic, part) in published {
+                values[characteristic] = part.value
+                parts[characteristic] = part
+            }
+        }
+        try await peripheral.advertise(name: profile.name, services: profile.advertised.map(\.uuid))
+        tell(.advertising)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            for (characteristic, part) in published where !part.series.isEmpty {
+                group.addTask { [self] in try await play(part, as: characteristic, on: peripheral) }
+            }
+            group.addTask { [self] in
+                for try await event in peripheral.events { try await handle(event, on: peripheral) }
+            }
+            try await group.next()
+        }
+    }
+
+    private func tell(
+        _ kind: ServedEvent.Kind, _ characteristic: PublishedCharacteristic? = nil, _ value: Data? = nil
+    ) {
+        onEvent(
+            ServedEvent(kind: kind, time: time.now, characteristic: characteristic?.uuid.uuidString, value: value))
+    }
+
+    private func play(
+        _ part: Profile.Characteristic, as characteristic: PublishedCharacteristic, on peripheral: LocalPeripheral
+    ) async throws {
+        for number in 0... {
+            try await time.sleep(for: part.interval)
+            let value = part.series[number % part.series.count]
+            lock.withLock { values[characteristic] = value }
+            if !characteristic.subscribers.isEmpty { try await peripheral.notify(value, of: characteristic) }
+        }
+    }
+
+    private func handle(_ event: LocalEvent, on peripheral: LocalPeripheral) async throws {
+        switch event {
+        case .read(let request):
+            let value = lock.withLock { values[request.characteristic] } ?? Data()
+            request.respond(with: value)
+            tell(.read, request.characteristic, value)
+        case .write(let request): try await write(request, on: peripheral)
+        case .subscribed(_, let characteristic): tell(.subscribed, characteristic)
+        case .unsubscribed(_, let characteristic): tell(.unsubscribed, characteristic)
+        case .radioGone(let state): throw ToolkitError.radioUnavailable(state)
+        }
+    }
+
+    private func write(_ request: WriteRequest, on peripheral: LocalPeripheral) async throws {
+        let known = lock.withLock { values }
+        guard let written = request.values(over: { known[$0] ?? Data() }) else { return request.refuse(.invalidOffset) }
+        for (characteristic, value) in written {
+            let refusal = lock.withLock { parts[characteristic]?.refusal } ?? 0
+            guard refusal == 0 else {
+                request.refuse(CBATTError.Code(rawValue: Int(refusal)) ?? .unlikelyError)
+                return tell(.refused, characteristic, value)
+            }
+        }
+        lock.withLock { for (characteristic, value) in written { values[characteristic] = value } }
+        request.accept()
+        for (characteristic, value) in written {
+            tell(.write, characteristic, value)
+            if !characteristic.subscribers.isEmpty { try await peripheral.notify(value, of: characteristic) }
+        }
+    }
+}

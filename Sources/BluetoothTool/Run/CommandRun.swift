@@ -1,0 +1,205 @@
+import Backends
+import BluetoothSimulation
+import BluetoothToolkit
+import CoreBluetooth
+import Foundation
+import HostInterface
+import Synchronization
+
+/// What the commands that talk to devices are told alike.
+struct RunSettings {
+    let radio: RadioChoice
+    /// How long the whole command may take; `nil` is for ever.
+    let timeout: Duration?
+    let isJSON: Bool
+
+    static func options(timeout: String) -> [OptionSyntax] {
+        [
+            CommandSyntax.radioOption,
+            OptionSyntax(name: "--timeout", value: "SECONDS", help: "give up after that, 0.1...86400 (\(timeout))"),
+            OptionSyntax(name: "--json", value: nil, help: "one object a line instead of text"),
+        ]
+    }
+
+    init(_ tool: Tool, _ arguments: ParsedArguments, timeout: Duration?) throws(UsageError) {
+        let address = arguments.values["--radio"] ?? tool.environment["BLE_RADIO"]
+        radio = try address.map(RadioChoice.init) ?? .real(nil)
+        self.timeout = try arguments.number("--timeout", in: 0.1...86400).map { .seconds($0) } ?? timeout
+        isJSON = arguments.has("--json")
+    }
+}
+
+/// A sentence for a person, and the status that the process ends with.
+struct CommandFailure: Error {
+    var sentence: String
+    var status = ToolStatus.failure
+}
+
+/// Runs a command's async code: in a world of its own if the radio is simulated, else in real time.
+struct CommandRun {
+    let tool: Tool
+    let settings: RunSettings
+    let output = LiveOutput()
+    let reason = RadioReason()
+
+    /// - Parameters:
+    ///   - neighbours: puts more devices into the simulated world than the usual ones.
+    ///   - body: gets the clock to go by.
+    /// - Returns: what the process is to end with; the reason has been printed if it is not success.
+    func run(
+        neighbours: (SimulatedHome) -> Void = { _ in },
+        _ body: @escaping @Sendable (Timekeeper) async throws -> ToolStatus
+    ) -> ToolStatus {
+        let stop = StopRequest()
+        tool.interruption.handle { stop.ask() }
+        guard let factory = settings.radio.factory else {
+            let home = SimulatedHome(seed: 0)
+            neighbours(home)
+            return pump(SimulatedRun(home, body), stop)
+        }
+        return pump(RealRun(OverheardRadio(factory, reason), body), stop)
+    }
+
+    private func pump(_ run: some RunningCommand, _ stop: StopRequest) -> ToolStatus {
+        var writer = LiveWriter(tool, output)
+        var isOverdue = false
+        while run.result == nil {
+            run.step()
+            writer.write()
+            if stop.isAsked { run.cancel() }
+            if let timeout = settings.timeout, run.now >= timeout {
+                isOverdue = true
+                run.cancel()
+            }
+        }
+        writer.write()
+        writer.wipe()
+        switch run.result {
+        case .success(let status)?: return stop.isAsked ? .interrupted : status
+        case .failure(let error)?:
+            if error is CancellationError, stop.isAsked { return .interrupted }
+            return tell(isOverdue && error is CancellationError ? overdue : explain(error))
+        case nil: return .failure
+        }
+    }
+
+    private func tell(_ failure: CommandFailure) -> ToolStatus {
+        tool.printError("ble: \(failure.sentence)")
+        return failure.status
+    }
+
+    private var overdue: CommandFailure {
+        CommandFailure(sentence: "it was not done within \((settings.timeout ?? .zero) / .seconds(1)) s")
+    }
+
+    private func explain(_ error: any Error) -> CommandFailure {
+        switch error {
+        case let failure as CommandFailure: return failure
+        case ToolkitError.radioUnavailable, LinkEnd.radioUnavailable:
+            return CommandFailure(sentence: reason.text ?? "\(error)", status: .noRadio)
+        case let refused as CBATTError:
+            let code = "0x" + hexOctet(UInt8(truncatingIfNeeded: refused.code.rawValue))
+            return CommandFailure(sentence: "the device refuses: \(refused.localizedDescription) (\(code))")
+        case let failed as CBError: return CommandFailure(sentence: failed.localizedDescription)
+        default: return CommandFailure(sentence: "\(error)")
+        }
+    }
+}
+
+/// Ctrl-C, seen by the main thread.
+private final class StopRequest: Sendable {
+    private let isSet = Atomic(false)
+    var isAsked: Bool { isSet.load(ordering: .relaxed) }
+    func ask() { isSet.store(true, ordering: .relaxed) }
+}
+
+private protocol RunningCommand {
+    var result: Result<ToolStatus, any Error>? { get }
+    /// Since it began.
+    var now: Duration { get }
+    func step()
+    func cancel()
+}
+
+/// In a simulated world, which this thread runs.
+private struct SimulatedRun: RunningCommand {
+    let home: SimulatedHome
+    let program: SimulatedProgram<ToolStatus>
+
+    init(_ home: SimulatedHome, _ body: @escaping @Sendable (Timekeeper) async throws -> ToolStatus) {
+        self.home = home
+        let time = Timekeeper(home.world.clock)
+        program = home.computer.start { try await body(time) }
+    }
+
+    var result: Result<ToolStatus, any Error>? { program.result }
+    var now: Duration { home.world.now }
+
+    func step() {
+        // In steps that let a command end when it is done.
+        home.world.run(until: { program.isFinished }, within: .milliseconds(20))
+    }
+
+    func cancel() { program.cancel() }
+}
+
+/// In real time, with the callbacks on the main thread, which is this one.
+private final class RealRun: RunningCommand, Sendable {
+    private let start = ContinuousClock.now
+    private let outcome = Mutex<Result<ToolStatus, any Error>?>(nil)
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    init(_ radio: OverheardRadio, _ body: @escaping @Sendable (Timekeeper) async throws -> ToolStatus) {
+        SessionProvider.with(radio) {
+            let running = Task { [self] in
+                let result: Result<ToolStatus, any Error>
+                do { result = .success(try await body(.continuous)) } catch { result = .failure(error) }
+                outcome.withLock { $0 = result }
+            }
+            task.withLock { $0 = running }
+        }
+    }
+
+    var result: Result<ToolStatus, any Error>? { outcome.withLock { $0 } }
+    var now: Duration { start.duration(to: .now) }
+
+    func step() { _ = RunLoop.main.run(mode: .default, before: Date(timeIntervalSinceNow: 0.02)) }
+
+    func cancel() { task.withLock { $0 }?.cancel() }
+}
+
+/// Why the radio cannot be used, once that is known.
+final class RadioReason: Sendable {
+    private let state = Mutex<String?>(nil)
+
+    var text: String? { state.withLock { $0 } }
+    func set(_ text: String) { state.withLock { $0 = text } }
+}
+
+/// A radio that says why it cannot be used. What it says of misuse goes to standard error.
+private final class OverheardRadio: SessionFactory {
+    private let radio: any SessionFactory
+    private let reason: RadioReason
+
+    init(_ radio: any SessionFactory, _ reason: RadioReason) {
+        self.radio = radio
+        self.reason = reason
+    }
+
+    func makeSession() -> any HostSession {
+        SessionTap(radio.makeSession(), onRequest: { _, _ in }) { [reason] event in
+            switch event {
+            case .state(.unsupported(let why)), .state(.unauthorized(let why)): reason.set(why)
+            default: break
+            }
+        }
+    }
+
+    var permission: RadioPermission { radio.permission }
+    // The reason is told at the end, once.
+    func report(_ line: String) { if reason.text == nil { radio.report(line) } }
+    var secondsSince2001: Double { radio.secondsSince2001 }
+    func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
+        radio.schedule(after: delay, work)
+    }
+}

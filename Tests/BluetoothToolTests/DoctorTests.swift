@@ -1,0 +1,177 @@
+import BluetoothSimulation
+import BluetoothTool
+import BluetoothToolkit
+import CoreBluetooth
+import Foundation
+import HostInterface
+import Testing
+
+/// C12, C13: each cause is found in a world in which it is there, and nothing is found where all is well.
+@Suite("Doctor")
+struct DoctorTests {
+    /// A world with one fault.
+    struct Case: Sendable, CustomTestStringConvertible {
+        var cause: Cause
+        var also: [Cause] = []
+        var prepare: @Sendable (DoctorWorld) -> Void
+        var testDescription: String { cause.rawValue }
+
+        init(_ cause: Cause, also: [Cause] = [], _ prepare: @escaping @Sendable (DoctorWorld) -> Void) {
+            self.cause = cause
+            self.also = also
+            self.prepare = prepare
+        }
+    }
+
+    /// A sensor with something changed.
+    private static func sensor(_ change: (inout DoctorWorld.Sensor) -> Void) -> DoctorWorld.Sensor {
+        var sensor = DoctorWorld.Sensor()
+        change(&sensor)
+        return sensor
+    }
+
+    static let radio: [Case] = [
+        Case(.notPermitted) { $0.phone.permission = .denied },
+        Case(.noLowEnergy) { $0.phone.isSimulator = true },
+        Case(.switchedOff) { scene in
+            scene.world.run(for: .seconds(1))
+            scene.phone.setBluetooth(on: false)
+        },
+        Case(.radioSilent) { scene in
+            scene.world.run(for: .seconds(1))
+            scene.phone.resetBluetooth(for: .seconds(120))
+        },
+    ]
+
+    static let air: [Case] = [
+        Case(.nothingOnAir) { _ in },
+        Case(.notHeard) { scene in
+            scene.addSensor()
+            scene.examination.device = DeviceChoice("Chandelier")
+        },
+        Case(.misspelledName) { scene in
+            scene.addSensor()
+            scene.examination.device = DeviceChoice("sensro")
+        },
+        Case(.severalOfOneName) { scene in
+            scene.addSensor()
+            scene.addSensor(at: 5)
+        },
+        Case(.serviceNotAdvertised) { scene in
+            scene.addSensor()
+            scene.examination.device = nil
+            scene.examination.service = .init("180D")
+        },
+        Case(.weakSignal) { $0.addSensor(at: 230) },
+    ]
+
+    static let link: [Case] = [
+        Case(.doesNotAnswer) { scene in
+            let sensor = scene.addSensor()
+            scene.world.schedule(at: .milliseconds(5950)) { sensor.position = .init(x: 10_000) }
+        },
+        Case(.dropsAtOnce) { scene in
+            let sensor = scene.addSensor()
+            scene.world.schedule(at: .milliseconds(7500)) { sensor.setBluetooth(on: false) }
+        },
+        Case(.linkLost) { scene in
+            let sensor = scene.addSensor()
+            scene.world.schedule(at: .milliseconds(6700)) { sensor.removeBattery() }
+        },
+        Case(.linkLimit) { scene in
+            scene.addSensor()
+            scene.faults = { if case .connect = $0 { .connectionLimitReached } else { nil } }
+        },
+        Case(.bondLost) { scene in
+            scene.addSensor()
+            // PIN or Key Missing (Core 6.0, Vol 1, Part F, 2.6).
+            scene.faults = { if case .connect = $0 { .disconnected(reason: 0x06) } else { nil } }
+        },
+        Case(.smallMTU) { $0.addSensor(mtu: 23) },
+        Case(.discoveryFails) { scene in
+            scene.addSensor()
+            scene.faults = { if case .discoverServices = $0 { .illegalAnswer("handles go backward") } else { nil } }
+        },
+    ]
+
+    static let values: [Case] = [
+        Case(.wrongService) { scene in
+            scene.addSensor()
+            scene.examination.service = .init("FFE0")
+        },
+        Case(.wrongCharacteristic) { scene in
+            scene.addSensor()
+            scene.examination.characteristic = .init("FFF9")
+        },
+        Case(.cannotNotify) { scene in
+            scene.addSensor()
+            scene.examination.characteristic = .init("FFF3")
+        },
+        Case(.noConfigurationDescriptor) { scene in
+            scene.addSensor()
+            scene.faults = { if case .subscribe = $0 { .noConfigurationDescriptor } else { nil } }
+        },
+        Case(.subscriptionRefused) { scene in
+            scene.addSensor()
+            scene.faults = { if case .subscribe = $0 { .attribute(code: 0x80) } else { nil } }
+        },
+        Case(.silentNotifications) { $0.addSensor(sensor { $0.notifies = false }) },
+        Case(.readRefused) { $0.addSensor(sensor { $0.refusal = .unlikelyError }) },
+        Case(.needsPairing) { $0.addSensor(sensor { $0.refusal = .insufficientAuthorization }) },
+        Case(.noAnswer) { $0.addSensor(sensor { $0.answers = false }) },
+        Case(.writeVanishes) { scene in
+            scene.addSensor()
+            scene.examination.write = Data([1])
+            scene.examination.writesWithResponse = false
+        },
+        Case(.writeRefused, also: [.readRefused]) { scene in
+            scene.addSensor(sensor { $0.refusal = CBATTError.Code(rawValue: 0x81) })
+            scene.examination.write = Data([1])
+        },
+    ]
+
+    @Test("A fault that is there is found", arguments: radio + air + link + values)
+    func found(_ item: Case) throws {
+        let scene = DoctorWorld()
+        item.prepare(scene)
+        let found = try scene.findings()
+        #expect(Set(found) == Set([item.cause] + item.also), "\(found.map(\.rawValue))")
+    }
+
+    @Test("Only a broadcaster: not connectable")
+    func broadcaster() throws {
+        let scene = DoctorWorld()
+        let tag = ReadyTag(in: scene.world)
+        scene.examination.device = DeviceChoice(tag.address)
+        #expect(try scene.findings() == [.notConnectable])
+    }
+
+    @Test("Where all is well nothing is found, whatever is looked at")
+    func healthy() throws {
+        let characteristics = [
+            ("FFF1", true, nil), ("FFF1", true, Data([1])), ("FFF2", false, Data([1])), ("FFF3", false, nil),
+        ]
+        for (characteristic, notifies, write) in characteristics {
+            let scene = DoctorWorld()
+            scene.addSensor()
+            scene.examination.characteristic = .init(characteristic)
+            scene.examination.wantsNotifications = notifies
+            scene.examination.write = write
+            scene.examination.writesWithResponse = characteristic != "FFF2"
+            #expect(try scene.findings().isEmpty, "\(characteristic)")
+        }
+        let scene = DoctorWorld()
+        scene.addSensor()
+        scene.examination.device = nil
+        scene.examination.service = nil
+        #expect(try scene.findings().isEmpty, "the radio and the air alone")
+    }
+
+    @Test("Each cause has a title and a cure, and at least twenty are found in worlds")
+    func texts() {
+        for cause in Cause.allCases {
+            #expect(!cause.cure.isEmpty && cause.title != cause.rawValue, "\(cause.rawValue)")
+        }
+        #expect(Self.radio.count + Self.air.count + Self.link.count + Self.values.count >= 20)
+    }
+}
