@@ -150,7 +150,8 @@ struct DeviceCommandTests {
         let well = run("doctor", "Strap", "--characteristic", "2A37", "--notify")
         #expect(well.status == .success && well.output == "nothing is wrong", "\(well)")
         let wrong = run("doctor", "Strpa", "--json")
-        #expect(wrong.status == .failure && (try objects(wrong.output)[0]["cause"] as? String) == "misspelledName")
+        let cause = try objects(wrong.output).first?["cause"] as? String
+        #expect(wrong.status == .failure && cause == "misspelledName")
         #expect(try objects(run("doctor", "--list", "--json").output).count == Cause.allCases.count)
         #expect(run("doctor", "--log", "nowhere").status == .failure)
         let unreachable = run("doctor", "--radio", "unix:/nowhere/at/all", "--json")

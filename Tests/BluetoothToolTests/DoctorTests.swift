@@ -113,7 +113,7 @@ struct DoctorTests {
         },
         Case(.subscriptionRefused) { scene in
             scene.addSensor()
-            scene.faults = { if case .subscribe = $0 { .attribute(code: 0x80) } else { nil } }
+            scene.faults = { if case .subscribe = $0 { .attribute(errorCode: 0x80) } else { nil } }
         },
         Case(.silentNotifications) { $0.addSensor(sensor { $0.notifies = false }) },
         Case(.readRefused) { $0.addSensor(sensor { $0.refusal = .unlikelyError }) },

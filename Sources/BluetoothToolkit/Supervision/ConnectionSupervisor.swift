@@ -5,7 +5,7 @@ public import CoreBluetooth
 ///
 ///     let supervisor = ConnectionSupervisor(of: lock, policy: policy)
 ///     let battery = supervisor.values(of: CBUUID(string: "FFF4"), in: CBUUID(string: "FFF0"))
-///     async let supervision: Void = supervisor.run()
+///     async let _: Void = supervisor.run()
 ///     for try await level in battery { ... }
 // `@unchecked`: `lock` guards the variables.
 public final class ConnectionSupervisor: @unchecked Sendable {
