@@ -55,6 +55,7 @@ struct LogTests {
                 permissions: [.readable, .writeable])
         ]
         firmware.manager.add(service)
+        world.run(for: .seconds(1))
         firmware.manager.startAdvertising([
             CBAdvertisementDataLocalNameKey: "Sensor", CBAdvertisementDataManufacturerDataKey: "no",
         ])

@@ -40,17 +40,14 @@ struct RowsTests {
 
     @Test("The tests that the table names exist", arguments: filters)
     func exist(command: String) throws {
-        let name = try #require(command.split(separator: "\"").dropFirst().first)
+        let name = try #require(command.split(separator: " ").last)
         let tests = DeviceCommandTests.root.appendingPathComponent("Tests")
         let walk = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)
         let found = (walk?.compactMap { $0 as? URL } ?? []).contains { file in
             guard file.pathExtension == "swift", let text = try? String(contentsOf: file, encoding: .utf8) else {
                 return false
             }
-            return text.split(separator: "\n").contains { line in
-                (line.contains("@Test(") || line.contains("@Suite(") || line.contains("@Suite"))
-                    && line.contains(name)
-            }
+            return text.contains("struct \(name) {") || text.contains("class \(name) {")
         }
         #expect(found, "no test is named \(name)")
     }

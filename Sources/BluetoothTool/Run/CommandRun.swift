@@ -43,17 +43,18 @@ struct CommandRun {
     let reason = RadioReason()
 
     /// - Parameters:
-    ///   - neighbours: puts more devices into the simulated world than the usual ones.
+    ///   - isAlone: whether the usual devices are not in the simulated world.
+    ///   - neighbours: puts more devices into it.
     ///   - body: gets the clock to go by.
     /// - Returns: what the process is to end with; the reason has been printed if it is not success.
     func run(
-        neighbours: (SimulatedHome) -> Void = { _ in },
+        isAlone: Bool = false, neighbours: (SimulatedHome) -> Void = { _ in },
         _ body: @escaping @Sendable (Timekeeper) async throws -> ToolStatus
     ) -> ToolStatus {
         let stop = StopRequest()
         tool.interruption.handle { stop.ask() }
         guard let factory = settings.radio.factory else {
-            let home = SimulatedHome(seed: 0)
+            let home = SimulatedHome(seed: 0, isAlone: isAlone)
             neighbours(home)
             return pump(SimulatedRun(home, body), stop)
         }

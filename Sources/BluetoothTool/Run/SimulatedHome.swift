@@ -10,10 +10,12 @@ final class SimulatedHome {
     let computer: SimulatedDevice
     private var devices: [(device: HostedDevice, script: ScriptedPeripheral)] = []
 
-    init(seed: UInt64) {
+    /// - Parameter isAlone: whether there is nobody around; long tests take less time then.
+    init(seed: UInt64, isAlone: Bool = false) {
         world = BluetoothWorld(seed: seed)
-        computer = world.addDevice("This computer")
-        for neighbour in ReadyDevice.neighbourhood {
+        // The address of the one that scans: a device has the same identifier in all commands.
+        computer = world.addDevice("This computer", address: "C0:DE:00:00:00:F0")
+        for neighbour in isAlone ? [] : ReadyDevice.neighbourhood {
             var configuration = HostConfiguration()
             configuration.deviceName = neighbour.script.advertisement.localName ?? neighbour.name
             let device = HostedDevice(

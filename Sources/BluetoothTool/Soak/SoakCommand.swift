@@ -100,7 +100,7 @@ struct SoakCommand {
         let (plan, device, isJSON, output, peer) = (plan, device, settings.isJSON, run.output, peer)
         let box = Mutex<SoakReport?>(nil)
         let keep = { @Sendable (report: SoakReport) in box.withLock { $0 = report } }
-        let status = run.run { home in
+        let status = run.run(isAlone: true) { home in
             home.add("Soak peer", at: 3) { time in try await peer.run(on: LocalPeripheral(time: time)) }
         } _: { time in
             let central = Central(time: time)

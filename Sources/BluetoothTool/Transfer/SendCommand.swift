@@ -206,6 +206,15 @@ struct Reception: Sendable {
             }
             try await peripheral.advertise(name: name, services: [MessageService.service])
             onAir()
+            group.addTask { [name] in
+                // The radio may go and come, and advertising does not come with it.
+                while true {
+                    try await time.sleep(for: .seconds(1))
+                    try await peripheral.waitUntilOn(within: nil)
+                    guard !peripheral.isAdvertising else { continue }
+                    try await peripheral.advertise(name: name, services: [MessageService.service])
+                }
+            }
             try await group.next()
         }
     }

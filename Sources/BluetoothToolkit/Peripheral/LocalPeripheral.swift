@@ -134,7 +134,8 @@ public final class LocalPeripheral: @unchecked Sendable {
 
     // MARK: Advertising
 
-    /// Makes this device seen, and returns when it is on the air. It is until ``stopAdvertising()``.
+    /// Makes this device seen, and returns when it is on the air. It is until ``stopAdvertising()``, with a pause while
+    /// the radio is off.
     public func advertise(
         name: String? = nil, services: [CBUUID] = [], within limit: Duration? = Central.defaultLimit
     ) async throws {

@@ -49,35 +49,40 @@ public struct SoakPeer: Sendable {
         self.loses = loses
     }
 
-    /// Runs until it is cancelled. It reads all of ``LocalPeripheral/events``.
+    /// Runs until it is cancelled, also over times without a radio. It reads all of ``LocalPeripheral/events``.
     public func run(on peripheral: LocalPeripheral) async throws {
-        while true {
-            try await peripheral.waitUntilOn(within: nil)
-            try await serve(peripheral)
-        }
-    }
-
-    /// Serves until the radio goes.
-    private func serve(_ peripheral: LocalPeripheral) async throws {
-        let service = try await peripheral.publish(SoakService.definition)
-        defer { peripheral.withdraw(service) }
-        guard let pong = service.characteristic(SoakService.pong) else { return }
+        try await peripheral.waitUntilOn(within: nil)
+        var service = try await peripheral.publish(SoakService.definition)
         try await peripheral.advertise(name: name, services: [SoakService.service])
         for try await event in peripheral.events {
             switch event {
-            case .write(let request):
-                for part in request.parts {
-                    guard let packet = SoakPacket(part.value), !loses(packet.number) else { continue }
-                    // Who has left meanwhile gets nothing, and the others go on.
-                    try? await peripheral.notify(part.value, of: pong, to: [request.central])
-                }
-                request.accept()
+            case .write(let request): await answer(request, as: service, on: peripheral)
             case .read(let request): request.refuse(.readNotPermitted)
-            case .radioGone: return
+            case .radioGone(let state):
+                try await peripheral.waitUntilOn(within: nil)
+                if state.clearsServices { service = try await peripheral.publish(SoakService.definition) }
+                // It pauses while the radio is off; after worse it has stopped.
+                if peripheral.isAdvertising { continue }
+                try await peripheral.advertise(name: name, services: [SoakService.service])
             case .subscribed, .unsubscribed: break
             }
         }
     }
+
+    private func answer(_ request: WriteRequest, as service: PublishedService, on peripheral: LocalPeripheral) async {
+        guard let pong = service.characteristic(SoakService.pong) else { return request.refuse(.unlikelyError) }
+        for part in request.parts {
+            guard let packet = SoakPacket(part.value), !loses(packet.number) else { continue }
+            // Who has left meanwhile gets nothing, and the others go on.
+            try? await peripheral.notify(part.value, of: pong, to: [request.central])
+        }
+        request.accept()
+    }
+}
+
+extension CBManagerState {
+    /// Below "off" the system forgets what was published.
+    var clearsServices: Bool { rawValue < CBManagerState.poweredOff.rawValue }
 }
 
 /// Number, time of sending in microseconds, and padding.

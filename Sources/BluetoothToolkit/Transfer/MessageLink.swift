@@ -87,14 +87,14 @@ public final class MessageServer: Sendable {
 
     public init(_ peripheral: LocalPeripheral) { self.peripheral = peripheral }
 
-    /// Publishes the service and serves until cancelled. It reads all of ``LocalPeripheral/events``.
+    /// Publishes the service and serves until cancelled, also over times without a radio. It reads all of
+    /// ``LocalPeripheral/events``.
     ///
     /// - Parameter serve: called with each central's link, in a task of its own, which is cancelled when the central
     ///   leaves.
     public func run(_ serve: @escaping @Sendable (PeripheralMessageLink) async throws -> Void) async throws {
         try await peripheral.waitUntilOn(within: nil)
-        let service = try await peripheral.publish(MessageService.definition)
-        guard let outbound = service.characteristic(MessageService.toCentral) else { return }
+        var outbound = try await publish()
         try await withThrowingTaskGroup(of: Void.self) { group in
             var open: [RemoteCentral: PeripheralMessageLink] = [:]
             for try await event in peripheral.events {
@@ -112,6 +112,8 @@ public final class MessageServer: Sendable {
                 case .radioGone(let state):
                     for link in open.values { link.end(.radioUnavailable(state)) }
                     open.removeAll()
+                    try await peripheral.waitUntilOn(within: nil)
+                    if state.clearsServices { outbound = try await publish() }
                 case .write(let request):
                     // The confirmation of a write with response is the acknowledgement: first take, then confirm.
                     for part in request.parts { open[request.central]?.take(part.value) }
@@ -122,6 +124,15 @@ public final class MessageServer: Sendable {
             }
             group.cancelAll()
         }
+    }
+
+    /// - Returns: the characteristic by which messages go to centrals.
+    private func publish() async throws -> PublishedCharacteristic {
+        let service = try await peripheral.publish(MessageService.definition)
+        guard let outbound = service.characteristic(MessageService.toCentral) else {
+            throw ToolkitError.notFound("characteristic \(MessageService.toCentral.uuidString)")
+        }
+        return outbound
     }
 }
 

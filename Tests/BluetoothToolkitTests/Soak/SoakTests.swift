@@ -93,6 +93,23 @@ struct SoakTests {
         #expect(report.lost > 0 && report.received + report.lost == report.sent)
     }
 
+    @Test("A peer whose radio goes and comes sends back again", arguments: [false, true])
+    func radio(resets: Bool) throws {
+        let scene = Scene()
+        let test = scene.start(Self.plan(minutes: 1))
+        scene.world.run(for: .seconds(20))
+        if resets {
+            scene.peer.resetBluetooth(for: .seconds(2))
+        } else {
+            scene.peer.setBluetooth(on: false)
+            scene.world.run(for: .seconds(2))
+            scene.peer.setBluetooth(on: true)
+        }
+        let report = try scene.world.output(of: test, within: .seconds(70))
+        #expect(report.disconnects.count == 1 && report.disconnects[0].secondsToReconnect != nil)
+        #expect(report.received > 450 && report.endedEarly == nil, "\(report.received)")
+    }
+
     @Test("A peer that is gone for good, and a test that is interrupted, end with a report that says so")
     func early() throws {
         let scene = Scene()
