@@ -16,7 +16,7 @@ package import HostInterface
 ///                         over
 ///
 /// What was on and is gone is `.resetting` for a while, for it may come back at once (B-B8); after that, and for what
-/// was never on, the state says why there is none. See Documentation/Decisions/0030-life-of-an-adapter.md.
+/// was never on, the state says why there is none. See Documentation/Decisions/0070-life-of-an-adapter.md.
 package struct AdapterLife: ProtocolMachine {
     package enum Input: Equatable, Sendable {
         case begin

@@ -4,6 +4,7 @@ whose names hold it. Closes with 'N passed, N failed'.
 BlueZ's side runs in the machine's own system, ours in the file system of the machine outside (on-host)."""
 import json
 import os
+import re
 import sys
 import time
 
@@ -12,7 +13,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "Interop"))
 sys.dont_write_bytecode = True
 
 from harness import Failure, expect
-from machine import LOGS, RADIO, GuestCase, forget_us, output, power, restart_bluetoothd, stop_bluetoothd
+from machine import LOGS, RADIO, GuestCase, address, forget_us, output, pairings, power, restart_bluetoothd, stop_bluetoothd
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
@@ -53,7 +54,7 @@ def bleak_and_our_smallest_peripheral(case):
 
 
 def bleak_and_our_peripheral(case):
-    ours = case.start_tests("PeripheralTests")
+    ours = case.start_tests("PeripheralTests/serves")
     ours.wait_for("SERVING", 60)
     central = case.peer("peer_full.py")
     expect(central.finish(120) == 0, f"bleak failed.\n{central.shown()}\n{ours.shown()}")
@@ -173,6 +174,45 @@ def two_hundred_reconnects(case):
     case.tests("SoakTests", seconds=550)
 
 
+# --- Security and channels
+
+
+def our_central_pairs_and_comes_back_with_the_bond(case):
+    case.peripheral("full", "--secure")
+    case.start("pairing-agent", ["pairing-agent"]).wait_for("AGENT", 30)
+    capture = f"{LOGS}/ours-bond-central.btsnoop"
+    case.tests("SecurityTests", environment={"BLE_CAPTURE": capture})
+    expect(pairings(capture) == 1, f"There were {pairings(capture)} pairings on three links.")
+
+
+def bluez_pairs_with_our_peripheral_and_comes_back(case):
+    case.start("pairing-agent", ["pairing-agent"]).wait_for("AGENT", 30)
+    capture = f"{LOGS}/ours-bond-peripheral.btsnoop"
+    ours = case.start_tests("PeripheralTests/pairs", environment={"BLE_CAPTURE": capture})
+    ours.wait_for("SERVING", 60)
+    central = case.peer("peer_full.py", "--pair")
+    expect(central.finish(120) == 0, f"bleak failed.\n{central.shown()}\n{ours.shown()}")
+    case.end_tests(ours)
+    expect(pairings(capture) == 1, f"There were {pairings(capture)} pairings on two links.")
+
+
+def our_central_opens_a_channel_of_the_kernel(case):
+    case.peripheral("full")
+    listener = case.peer("peer_channel.py", "listen")
+    listener.wait_for("LISTENING", 30)
+    case.tests("ChannelTests/opened")
+    listener.wait_for("ECHOED 20000", 20)
+
+
+def the_kernel_opens_a_channel_of_our_peripheral(case):
+    ours = case.start_tests("ChannelTests/published")
+    ours.wait_for("PSM", 60)
+    psm = re.search(r"PSM (\d+)", ours.output).group(1)
+    central = case.peer("peer_channel.py", "connect", address("hci1"), psm)
+    expect(central.finish(90) == 0, f"The kernel's side failed.\n{central.shown()}\n{ours.shown()}")
+    case.end_tests(ours)
+
+
 BOTH_ROLES = [
     our_central_and_bluez_as_the_peripheral,
     our_smallest_central_and_bluez,
@@ -180,6 +220,8 @@ BOTH_ROLES = [
     what_we_recorded_decodes_in_btmon,
     bleak_and_our_peripheral,
     the_demo_of_the_lock_with_a_lock_on_bluez,
+    our_central_pairs_and_comes_back_with_the_bond,
+    bluez_pairs_with_our_peripheral_and_comes_back,
 ]
 OBSTACLES = [
     the_list_of_adapters,
@@ -212,7 +254,13 @@ if output("btmon", "--version").strip() == "5.66":
 
 GROUPS = {
     "user-channel": [*BOTH_ROLES, both_roles_with_an_att_mtu_of_64, *OBSTACLES],
-    "our-controllers": [*BOTH_ROLES, unplugged_and_plugged_in_again],
+    # Channels only here: btvirt drops data when its socket is full, which credits do not forgive.
+    "our-controllers": [
+        our_central_and_bluez_as_the_peripheral, bleak_and_our_peripheral,
+        our_central_pairs_and_comes_back_with_the_bond, bluez_pairs_with_our_peripheral_and_comes_back,
+        our_central_opens_a_channel_of_the_kernel, the_kernel_opens_a_channel_of_our_peripheral,
+        unplugged_and_plugged_in_again,
+    ],
     "outside": [our_central_outside, bleak_and_our_peripheral_outside],
     "soak": [two_hundred_reconnects],
 }

@@ -1,14 +1,15 @@
-"""peer_full.py: bleak, a client of BlueZ, as the central of the peripheral in Tests/BlueZTests/PeripheralTests.swift.
+"""peer_full.py [--pair]: bleak, a client of BlueZ, as the central of the peripheral in Tests/BlueZTests/PeripheralTests.swift.
 
-Uses everything of it, and writes "done" at the end. Exit status 0 if all held."""
+Uses everything of it, and writes "done" at the end; with --pair it reads only what wants an encrypted link, on two links
+one after the other. Exit status 0 if all held."""
 import asyncio
 import sys
 
 from bleak import BleakClient, BleakScanner
 
 BASE = "0000{}-0000-1000-8000-00805f9b34fb"
-SERVICE, FIXED, ECHO, NOTIFIED, INDICATED, LONG, REFUSED = (
-    BASE.format(f"bb0{number}") for number in range(7))
+SERVICE, FIXED, ECHO, NOTIFIED, INDICATED, LONG, REFUSED, SECRET = (
+    BASE.format(f"bb0{number}") for number in range(8))
 
 
 def expect(what, got, wanted):
@@ -35,10 +36,10 @@ async def session(client):
     service = client.services.get_service(SERVICE)
     characteristics = sorted(service.characteristics, key=lambda c: c.handle)
     expect("characteristics", [c.uuid[4:8] for c in characteristics],
-           ["bb01", "bb02", "bb03", "bb04", "bb05", "bb06"])
+           ["bb01", "bb02", "bb03", "bb04", "bb05", "bb06", "bb07"])
     expect("properties", [sorted(c.properties) for c in characteristics], [
         ["read"], ["read", "write", "write-without-response"], ["notify"], ["indicate"], ["read", "write"],
-        ["read", "write"]])
+        ["read", "write"], ["read"]])
     expect("description", bytes(await client.read_gatt_descriptor(
         service.get_characteristic(FIXED).get_descriptor(BASE.format("2901")).handle)), b"a constant")
     expect("read", bytes(await client.read_gatt_char(FIXED)), b"hello from Swift")
@@ -59,6 +60,23 @@ async def session(client):
     await client.write_gatt_char(ECHO, b"done", response=True)
 
 
+async def secret(client):
+    expect("secret", bytes(await client.read_gatt_char(SECRET)), b"a secret")
+    await client.write_gatt_char(ECHO, b"done", response=True)
+
+
+async def connected(device, use):
+    is_done = False
+    try:
+        async with BleakClient(device, adapter="hci0", timeout=30) as client:
+            await use(client)
+            is_done = True
+    except EOFError:
+        # bleak 0.22 may trip over its own closing of the bus, once all is done.
+        if not is_done:
+            raise
+
+
 async def main():
     found = asyncio.get_running_loop().create_future()
 
@@ -68,15 +86,8 @@ async def main():
 
     async with BleakScanner(seen, adapter="hci0"):
         device = await asyncio.wait_for(found, 20)
-    is_done = False
-    try:
-        async with BleakClient(device, adapter="hci0", timeout=30) as client:
-            await session(client)
-            is_done = True
-    except EOFError:
-        # bleak 0.22 may trip over its own closing of the bus, once all is done.
-        if not is_done:
-            raise
+    for use in [secret, secret] if "--pair" in sys.argv else [session]:
+        await connected(device, use)
 
 
 asyncio.run(main())

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -25,40 +26,45 @@ OURS_INSIDE = ["--user", "1", "--beside", "--memory", "1024"]
 LIMIT = 900
 
 
+# One kernel's group waits most of the time.
+MACHINES_AT_ONCE = 2
+
+
 class Group:
     """A machine, the programs outside that belong to it, and what is looked at when it is over."""
 
     def __init__(self, name, suites=tuple(SUITES)):
         self.name, self.suites = name, suites
 
-    def options(self, scratch, build):
-        """Of run-in-bluez-vm.sh, and the programs that must run before it."""
+    def options(self, scratch):
+        """Of run-in-bluez-vm.sh."""
         air = f"unix:{scratch}/air"
-        ours = [*OURS_INSIDE, "--adapters", "0", "--controller", air, "--controller", air]
+        on_our_controllers = [*OURS_INSIDE, "--adapters", "0", "--controller", air, "--controller", air]
         return {
             "user-channel": ["--le", *OURS_INSIDE],
-            "our-controllers": ours,
-            "soak": ours,
+            "our-controllers": on_our_controllers,
+            "soak": on_our_controllers,
             "outside": ["--le", "--serve", f"1={scratch}/hci1"],
         }[self.name]
 
     def play(self, build, suite, text, logs):
-        """Passed, failed."""
-        print(f"== {self.name}, {SUITES[suite]}", flush=True)
+        """Passed, failed, and what there is to say."""
+        lines = [f"== {self.name}, {SUITES[suite]}"]
         programs = []
         # The path of a socket has 107 octets at most.
         with tempfile.TemporaryDirectory(prefix="bluez-") as scratch:
             try:
-                return self.watch(build, suite, text, logs, scratch, programs)
+                passed, failed = self.watch(build, suite, text, logs, scratch, programs, lines)
             except Failure as failure:
-                print(f"FAIL {failure}")
-                return 0, 1
+                lines.append(f"FAIL {failure}")
+                passed, failed = 0, 1
             finally:
                 for program in reversed(programs):
                     program.stop(signal.SIGTERM)
+        return passed, failed, "\n".join(lines)
 
-    def watch(self, build, suite, text, logs, scratch, programs):
-        options = self.options(scratch, build)
+    def watch(self, build, suite, text, logs, scratch, programs, lines):
+        options = self.options(scratch)
         if "--controller" in options:
             air = Program("ble air", [f"{build}/ble", "air", "--unix", f"{scratch}/air"])
             programs.append(air)
@@ -69,41 +75,38 @@ class Group:
             {"BLUEZ_VM_SUITE": suite})
         programs.append(machine)
         outside = []
-        shown = 0
         while machine.process.poll() is None:
             machine.read(0.2)
-            new = machine.output[shown:]
-            if not new.endswith("\n"):
-                continue
-            shown = len(machine.output)
-            for product in re.findall(r"^OUTSIDE (.*)$", new, re.MULTILINE):
+            for product in re.findall(r"^OUTSIDE (.*)\n", machine.output, re.MULTILINE)[len(outside):]:
                 outside.append(Program(product, [f"{build}/{product}"], {"BLE_RADIO": f"unix:{scratch}/hci1"}))
                 programs.append(outside[-1])
-            print(re.sub(r"^OUTSIDE .*\n", "", new, flags=re.MULTILINE), end="", flush=True)
         machine.read()
-        print(machine.output[shown:], end="", flush=True)
+        lines.append(re.sub(r"^(OUTSIDE|build-image:) .*\n", "", machine.output, flags=re.MULTILINE).rstrip())
         counts = re.findall(r"^(\d+) passed, (\d+) failed$", machine.output, re.MULTILINE)
         expect(counts, f"The machine ended without a result (exit status {machine.process.returncode}).")
         passed, failed = map(int, counts[-1])
         if failed:
-            for program in (program for program in programs if program is not machine):
+            for program in programs:
                 program.read()
-                print(program.shown())
+                if program is not machine:
+                    lines.append(program.shown())
         for program in outside:
-            passed, failed = tally(f"{program.name} outside", lambda: ends_well(program), passed, failed)
-        if passed and not text and os.path.exists(os.path.join(logs, "ours-central.btsnoop")):
-            passed, failed = tally("tshark reads what was captured", lambda: decodes(logs), passed, failed)
+            good = tally(f"{program.name} outside", lambda: ends_well(program), lines)
+            passed, failed = passed + good, failed + (not good)
+        if os.path.exists(os.path.join(logs, "ours-central.btsnoop")):
+            good = tally("tshark reads what was captured", lambda: decodes(logs), lines)
+            passed, failed = passed + good, failed + (not good)
         return passed, failed
 
 
-def tally(name, check, passed, failed):
+def tally(name, check, lines):
     try:
         check()
     except Failure as failure:
-        print(f"FAIL {name}\n{failure}", flush=True)
-        return passed, failed + 1
-    print(f"ok    {name}", flush=True)
-    return passed + 1, failed
+        lines.append(f"FAIL {name}\n{failure}")
+        return False
+    lines.append(f"ok    {name}")
+    return True
 
 
 def ends_well(program):
@@ -126,11 +129,12 @@ def decodes(logs):
         expect(tshark("btatt"), f"There is no ATT in {name}.")
 
 
+# The longest first.
 GROUPS = [
+    Group("soak", suites=("bookworm",)),
     Group("user-channel"),
     Group("our-controllers"),
     Group("outside"),
-    Group("soak", suites=("bookworm",)),
 ]
 
 
@@ -144,16 +148,21 @@ def main():
     options = parser.parse_intermixed_args()
     os.chdir(ROOT)
     build = os.path.relpath(os.path.realpath(options.build), os.path.realpath(ROOT))
-    passed = failed = 0
+    jobs = [
+        (suite, group) for group in GROUPS for suite in ([options.suite] if options.suite else SUITES)
+        if options.group in (None, group.name) and (suite in group.suites or options.suite)]
     scratch = tempfile.mkdtemp()
+    passed = failed = 0
     try:
-        for suite in [options.suite] if options.suite else SUITES:
-            for group in GROUPS:
-                if options.group not in (None, group.name) or (suite not in group.suites and not options.suite):
-                    continue
-                logs = os.path.join(options.logs or scratch, f"{suite}-{group.name}")
-                result = group.play(build, suite, options.text, logs)
-                passed, failed = passed + result[0], failed + result[1]
+        with ThreadPoolExecutor(max_workers=MACHINES_AT_ONCE) as pool:
+            results = [
+                pool.submit(
+                    group.play, build, suite, options.text,
+                    os.path.join(options.logs or scratch, f"{suite}-{group.name}")) for suite, group in jobs]
+            for done in as_completed(results):
+                good, bad, text = done.result()
+                passed, failed = passed + good, failed + bad
+                print(text, flush=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f"{passed} passed, {failed} failed")

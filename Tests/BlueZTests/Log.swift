@@ -72,6 +72,7 @@ final class Central: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @
     private(set) var manager: CBCentralManager!
     private let queue = DispatchQueue(label: "central")
     private var found: [String: CBPeripheral] = [:]
+    private(set) var channel: CBL2CAPChannel?
 
     override init() {
         super.init()
@@ -93,8 +94,7 @@ final class Central: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @
         try log.wait(for: "connected")
     }
 
-    /// Discovers what is needed, and switches notifications on.
-    func subscribe(to uuid: CBUUID, of peripheral: CBPeripheral) throws -> CBCharacteristic {
+    func discover(_ uuid: CBUUID, of peripheral: CBPeripheral) throws -> CBCharacteristic {
         peripheral.discoverServices(nil)
         try log.wait(for: "services ok")
         for service in peripheral.services ?? [] {
@@ -102,7 +102,12 @@ final class Central: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @
             try log.wait(for: "characteristics \(service.uuid) ok")
         }
         let all = (peripheral.services ?? []).flatMap { $0.characteristics ?? [] }
-        let characteristic = try #require(all.first { $0.uuid == uuid })
+        return try #require(all.first { $0.uuid == uuid })
+    }
+
+    /// Discovers what is needed, and switches notifications on.
+    func subscribe(to uuid: CBUUID, of peripheral: CBPeripheral) throws -> CBCharacteristic {
+        let characteristic = try discover(uuid, of: peripheral)
         peripheral.setNotifyValue(true, for: characteristic)
         try log.wait(for: "notifying \(uuid) true ok")
         return characteristic
@@ -161,6 +166,11 @@ final class Central: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @
 
     func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {
         log.add("signal \(Self.words(error))")
+    }
+
+    func peripheral(_ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {
+        self.channel = channel
+        log.add("channel \(Self.words(error))")
     }
 
     private static func word(_ state: CBManagerState) -> String {

@@ -19,6 +19,14 @@ struct PeripheralTests {
         #expect(server.value(of: "BB05") == Data(long))
         #expect(server.value(of: "BB02") == Data("done".utf8))
     }
+
+    @Test("A value for encrypted links only: BlueZ pairs for it, and comes back with the bond")
+    func pairs() throws {
+        let server = Server()
+        try server.log.wait(for: "advertising ok", seconds: 40)
+        print("SERVING")
+        for _ in 0..<2 { try server.log.wait(for: "written BB02 done", seconds: 60) }
+    }
 }
 
 private final class Server: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable {
@@ -58,6 +66,9 @@ private final class Server: NSObject, CBPeripheralManagerDelegate, @unchecked Se
             fixed, Self.characteristic("BB02", [.read, .write, .writeWithoutResponse]),
             Self.characteristic("BB03", .notify), Self.characteristic("BB04", .indicate),
             Self.characteristic("BB05", [.read, .write]), Self.characteristic("BB06", [.read, .write]),
+            CBMutableCharacteristic(
+                type: CBUUID(string: "BB07"), properties: .read, value: Data("a secret".utf8),
+                permissions: .readEncryptionRequired),
         ]
         peripheral.add(service)
     }

@@ -3,7 +3,8 @@ import Foundation
 import Testing
 
 /// What becomes of a manager whose adapter is blocked, taken, forbidden, unplugged or hung, on a real kernel. See
-/// Documentation/Decisions/0030-life-of-an-adapter.md. The machine's script says which of them it plays, and prepares it.
+/// Documentation/Decisions/0070-life-of-an-adapter.md. The machine's script says which of them it plays, and prepares
+/// it.
 @Suite("States of an adapter", .enabled(if: Machine.isHere), .serialized, .timeLimit(.minutes(3)))
 struct StateTests {
     private let central = Central()

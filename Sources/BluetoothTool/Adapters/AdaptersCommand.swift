@@ -1,8 +1,8 @@
 import HCI
 package import HCITransport
 
-/// `ble adapters`: the adapters of this machine, and what is in the way of using them. It only looks: it opens none, and
-/// needs no privilege.
+/// `ble adapters`: the adapters of this machine, and what is in the way of using them. It only looks: it opens none,
+/// and needs no privilege.
 struct AdaptersCommand {
     private let tool: Tool
     private let isJSON: Bool
@@ -80,7 +80,7 @@ package struct AdapterReport {
         var unknown: [String] = []
         if adapter.information == nil {
             unknown.append(
-                "Name, manufacturer and version: the kernel does not know them while a program has the adapter for itself."
+                "Name, manufacturer and version: the kernel does not know them while a program has the adapter."
             )
         }
         if adapter.features == nil {

@@ -119,7 +119,7 @@ package struct LockDemo {
                 report.confirmed.isEmpty ? "nothing was confirmed" : report.confirmed.joined(separator: ", then ")),
             Check(
                 "A7", "the battery is notified, and the signal read each time",
-                // A link may end between a value and the answer about its signal, by accident or by the program's leave.
+                // A link may end between a value and the answer about its signal, by accident or as the program leaves.
                 !values.isEmpty && report.signalStrengths.count + report.accidents.count + 1 >= values.count,
                 "\(values.count) values (\(values.last ?? "-")), \(report.signalStrengths.count) signal strengths"),
             Check(
