@@ -126,6 +126,7 @@ extension Host {
         let peer = links[index].peer
         guard known.first(where: { $0.peer == peer })?.name != name else { return }
         know(peer) { $0.name = name }
+        if let bond = bondIndex(links[index].security.identity) { updateBond(at: bond) { $0.name = name } }
         tellHolders(ofLink: index, .nameChanged(peer, name))
     }
 

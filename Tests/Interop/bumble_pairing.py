@@ -74,8 +74,9 @@ class Host:
     def __init__(self, hci, options):
         self.options = options
         self.exchange = Exchange(options.exchange)
-        self.device = Device.with_hci("Bumble", Address(ADDRESS), hci.source, hci.sink)
-        self.device.keystore = JsonKeyStore("bumble", options.keystore)
+        self.device = Device.with_hci("Bumble", Address(options.address), hci.source, hci.sink)
+        # Without a name of its own it takes the only bonds that are there: those of another stack.
+        self.device.keystore = JsonKeyStore(None if options.address != ADDRESS else "bumble", options.keystore)
         self.oob = None
 
     async def prepare(self):
@@ -162,6 +163,7 @@ async def main():
     arguments.add_argument("transport")
     arguments.add_argument("role", choices=["central", "peripheral"])
     arguments.add_argument("--capability", choices=CAPABILITIES, default="none")
+    arguments.add_argument("--address", default=ADDRESS)
     arguments.add_argument("--legacy", action="store_true")
     arguments.add_argument("--bonded", action="store_true")
     arguments.add_argument("--oob", choices=["one", "both"])

@@ -1,12 +1,12 @@
 """Pairing, and coming back with the bond: our host with Bumble's, in both roles, by all methods that Bumble has, on
 RootCanal's controllers and on ours. After the pairing each side is restarted once."""
 import os
-import tempfile
 
 from air_cases import OurAir
 from harness import RootCanal, expect
 
 ADDRESS = "F0:0D:F0:0D:00:01"
+BUMBLES_ADDRESS = "F0:F1:F2:07:07:07"
 LIMIT = 60  # Seconds for one program's part.
 
 # By the capabilities of the central and the peripheral; the level is that of LE security mode 1 (Core 6.0, Vol 3,
@@ -114,10 +114,48 @@ def case_for(air, method, is_legacy, ours_is_central):
     return play
 
 
+def bumbles_bond_moves_to_our_host(case):
+    """Bumble's peripheral pairs with our central; then a host of ours takes its address and its key store."""
+    both = Pair(case, OurAir(case), "just works", False, True)
+    bumble = pair(both)
+    bumble.stop()
+    peripheral = case.ours(
+        "pairing-host", "peripheral", *both.options("none"), "--import", os.path.join(both.folder, "keys.json"),
+        radio=both.air.for_us,
+        environment={"BLE_ADDRESS": BUMBLES_ADDRESS, "BLE_STATE": os.path.join(both.folder, "other")})
+    peripheral.wait_for("IMPORTED none", LIMIT)
+    peripheral.wait_for("READY", LIMIT)
+    central = both.ours()
+    expect(central.finish(LIMIT) == 0, f"The central failed.\n{central.shown()}\n{peripheral.shown()}")
+    expect("VALUE secret" in central.output and "BONDED" not in central.output,
+           f"The bond did not do.\n{central.shown()}\n{peripheral.shown()}")
+
+
+def our_bond_moves_to_bumble(case):
+    """Our central pairs with a peripheral of ours; then Bumble takes its address and what it has exported."""
+    both = Pair(case, OurAir(case), "just works", False, True)
+    peripheral = case.ours(
+        "pairing-host", "peripheral", *both.options("none"), radio=both.air.for_us,
+        environment={"BLE_ADDRESS": BUMBLES_ADDRESS, "BLE_STATE": os.path.join(both.folder, "other")})
+    peripheral.wait_for("READY", LIMIT)
+    keys = os.path.join(both.folder, "exported.json")
+    central = case.ours(
+        "pairing-host", "central", *both.options("none"), "--export", keys, radio=both.air.for_us,
+        environment={"BLE_ADDRESS": ADDRESS})
+    expect(central.finish(LIMIT) == 0, f"The central failed.\n{central.shown()}\n{peripheral.shown()}")
+    bumble = case.peer(
+        "bumble_pairing.py", both.air.for_bumble, "central", *both.options("none"), "--bonded", "--address", ADDRESS,
+        "--keystore", keys)
+    expect(bumble.finish(LIMIT) == 0, f"Bumble could not use the bond.\n{bumble.shown()}\n{peripheral.shown()}")
+    peripheral.wait_for("BONDED", 5)
+    expect("VALUE secret" in bumble.output and peripheral.output.count("BONDED") == 1,
+           f"The bond did not do.\n{bumble.shown()}\n{peripheral.shown()}")
+
+
 PAIRING_CASES = [
     case_for(air, method, is_legacy, ours_is_central)
     for air in (RootCanal, OurAir)
     for ours_is_central in (True, False)
     for is_legacy in (False, True)
     for method in (LEGACY_LEVELS if is_legacy else METHODS)
-]
+] + [bumbles_bond_moves_to_our_host, our_bond_moves_to_bumble]

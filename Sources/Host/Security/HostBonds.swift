@@ -76,7 +76,8 @@ extension Host {
             // Clients go on with the name by which they know the peer. Who was met as itself before is that peer.
             let itself = PeerID(bond.address)
             let isKnown = known.contains { $0.peer == itself }
-            bonds.append(BondRecord(bond: bond, peer: isKnown ? itself : links[index].peer))
+            let name = known.first { $0.peer == links[index].peer }?.name
+            bonds.append(BondRecord(bond: bond, peer: isKnown ? itself : links[index].peer, name: name))
             save(bonds[bonds.count - 1])
         }
         links[index].security.identity = bond.address

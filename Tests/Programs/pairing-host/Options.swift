@@ -8,6 +8,9 @@ struct Options {
     var exchange = ""
     /// Out-of-band data: this side's goes to the peer, and with `both` the peer's is taken.
     var outOfBand: String?
+    /// A key store of Bumble's to take bonds from before anything else, or to write them to at the end.
+    var importsFrom: String?
+    var exportsTo: String?
 
     init(_ arguments: ArraySlice<String>) {
         var rest = arguments
@@ -18,6 +21,8 @@ struct Options {
             case "--legacy": isLegacy = true
             case "--exchange": exchange = rest.popFirst() ?? ""
             case "--oob": outOfBand = rest.popFirst()
+            case "--import": importsFrom = rest.popFirst()
+            case "--export": exportsTo = rest.popFirst()
             default:
                 print("There is no option \(option).")
                 exit(2)

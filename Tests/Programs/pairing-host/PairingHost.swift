@@ -33,8 +33,28 @@ final class PairingHost: NSObject, @unchecked Sendable {
         self.security = security
     }
 
-    /// Gives the peer its part of out-of-band data, if there is to be one.
+    /// Takes another stack's bonds, if there are to be some, and gives the peer its part of out-of-band data.
     private func prepare(then: @escaping @Sendable () -> Void) {
+        guard let path = options.importsFrom else { return giveOutOfBandData(then: then) }
+        guard let contents = FileManager.default.contents(atPath: path) else { return say("NO FILE \(path)") }
+        security?.importBonds([BondDocument(path: path, contents: contents)], as: .bumble) { [self] error in
+            say("IMPORTED \(show(error))")
+            giveOutOfBandData(then: then)
+        }
+    }
+
+    /// Writes the bonds for another stack, if that is wanted, and ends.
+    private func leave(status: Int32) {
+        guard let path = options.exportsTo else { exit(status) }
+        security?.exportBonds(as: .bumble) { result in
+            guard let document = try? result.get().first else { exit(3) }
+            let isWritten = FileManager.default.createFile(
+                atPath: path, contents: document.contents, attributes: [.posixPermissions: 0o600])
+            exit(isWritten ? status : 3)
+        }
+    }
+
+    private func giveOutOfBandData(then: @escaping @Sendable () -> Void) {
         guard options.outOfBand != nil else { return then() }
         security?.makeOutOfBandData { [self] result in
             guard case .success(let data) = result else { return say("NO OOB DATA \(result)") }
@@ -106,7 +126,7 @@ extension PairingHost: CBCentralManagerDelegate {
         _ manager: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
     ) {
         say("DISCONNECTED \(show(error))")
-        exit(error == nil ? 0 : 1)
+        leave(status: error == nil ? 0 : 1)
     }
 }
 
