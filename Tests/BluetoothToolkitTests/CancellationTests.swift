@@ -132,6 +132,24 @@ struct CancellationTests {
         #expect(try scene.world.output(of: end, within: .zero) == .requested)
     }
 
+    @Test("A program that is cancelled and keeps nothing ends its link properly", arguments: [0, 3000])
+    func letGo(milliseconds: Int) throws {
+        let scene = PairWorld()
+        let time = scene.time
+        let program = scene.phone.start {
+            let central = Central(time: time)
+            try await central.waitUntilOn()
+            let sensor = try await central.first(for: [.service]).peripheral
+            try await sensor.connect()
+            do { try await time.sleep(for: .seconds(60)) } catch { try await sensor.disconnect() }
+        }
+        scene.world.run(for: .milliseconds(500 + milliseconds))
+        program.cancel()
+        scene.world.run(for: .seconds(5))
+        #expect(program.isFinished)
+        #expect(!scene.world.reports.contains { $0.text.contains("unused peripheral") }, "\(scene.world.reports)")
+    }
+
     @Test("A subscription whose reader is cancelled is taken back from the peer")
     func unsubscribed() throws {
         let (events, told) = AsyncStream<String>.makeStream()

@@ -18,6 +18,8 @@ public final class Central: @unchecked Sendable {
     private var readyCalls: [Call<Void>] = []
     private var stateSources: [EventSource<CBManagerState>] = []
     private var peripherals: [UUID: WeakPeripheral] = [:]
+    /// Those whose links are ending: CoreBluetooth wants them kept until they have ended, also when nobody waits.
+    private var ending: [RemotePeripheral] = []
     var scans: [Scan] = []
     var currentScan: ScanSettings?
 
@@ -122,6 +124,13 @@ public final class Central: @unchecked Sendable {
             guard let known = peripherals[peripheral.identifier]?.object, known.peripheral === peripheral
             else { return nil }
             return known
+        }
+    }
+
+    func note(_ peripheral: RemotePeripheral, isEnding: Bool) {
+        lock.withLock {
+            ending.removeAll { $0 === peripheral }
+            if isEnding { ending.append(peripheral) }
         }
     }
 

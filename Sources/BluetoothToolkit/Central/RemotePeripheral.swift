@@ -15,7 +15,9 @@ public final class RemotePeripheral: @unchecked Sendable {
     public let central: Central
     let peripheral: CBPeripheral
     private let relay = PeripheralRelay()
-    private(set) var phase = Phase.idle
+    private(set) var phase = Phase.idle {
+        didSet { central.note(self, isEnding: phase == .ending) }
+    }
     /// Which link it is: what was discovered on an earlier one is void.
     private(set) var linkNumber = 0
     /// Who wants the link.
