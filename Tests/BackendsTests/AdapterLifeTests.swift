@@ -6,7 +6,8 @@ import HostInterface
 import ProtocolTestKit
 import Testing
 
-/// What programs are shown, by Apple's words for the states, and B-B8: `.resetting` is transient, and an update follows.
+/// What programs are shown, by Apple's words for the states, and B-B8: `.resetting` is transient, and an update
+/// follows.
 @Suite("The life of an adapter")
 struct AdapterLifeTests {
     private typealias Life = Scene<AdapterLife>

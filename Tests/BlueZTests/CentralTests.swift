@@ -2,8 +2,8 @@ import CoreBluetooth
 import Foundation
 import Testing
 
-/// Our central and the GATT server that BlueZ offers (Scripts/bluez-vm/guest/tools/gatt-peripheral), which the machine's
-/// script has started.
+/// Our central and the GATT server that BlueZ offers (Scripts/bluez-vm/guest/tools/gatt-peripheral), which the
+/// machine's script has started.
 @Suite("Our central, BlueZ's peripheral", .enabled(if: Machine.isHere), .serialized, .timeLimit(.minutes(2)))
 struct CentralTests {
     private static let service = CBUUID(string: "AA00")

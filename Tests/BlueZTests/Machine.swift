@@ -60,8 +60,8 @@ enum Machine {
 
     // MARK: rfkill
 
-    /// The adapter's own switch. Linux, include/uapi/linux/rfkill.h: `struct rfkill_event` with the switch's number, the
-    /// type 2 (Bluetooth), the operation 2 (change), and whether to block in software.
+    /// The adapter's own switch. Linux, include/uapi/linux/rfkill.h: `struct rfkill_event` with the switch's number,
+    /// the type 2 (Bluetooth), the operation 2 (change), and whether to block in software.
     static func setBlocked(_ isBlocked: Bool) throws {
         let number = UInt32(try text(ofSwitch: "index")) ?? 0
         let octets = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
