@@ -19,6 +19,20 @@ def output(*command):
     return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
 
 
+def processes(name):
+    """Whose command line holds the name as a program or a script."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path, "rb") as file:
+                words = file.read().decode(errors="replace").split("\0")
+        except OSError:
+            continue  # It has just ended.
+        if any(os.path.basename(word) == name for word in words[:2]):
+            found.append(int(path.split("/")[2]))
+    return found
+
+
 def until(seconds, condition, what):
     end = time.monotonic() + seconds
     while not condition():
@@ -49,9 +63,9 @@ def forget_us():
 
 
 def stop_bluetoothd():
-    for process in map(int, output("pidof", "bluetoothd").split()):
+    for process in processes("bluetoothd"):
         os.kill(process, signal.SIGTERM)
-    until(20, lambda: not output("pidof", "bluetoothd"), "the end of bluetoothd")
+    until(20, lambda: not processes("bluetoothd"), "the end of bluetoothd")
 
 
 def restart_bluetoothd(mtu=None):

@@ -7,9 +7,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Interop"))
 sys.dont_write_bytecode = True
 
-from machine import output, restart_bluetoothd
+from machine import processes, restart_bluetoothd
 
-for process in map(int, output("pgrep", "-f", "gatt-peripheral").split()):
+for process in processes("gatt-peripheral"):
     os.kill(process, signal.SIGKILL)
 restart_bluetoothd()
 os.execvp("gatt-peripheral", ["gatt-peripheral"])
