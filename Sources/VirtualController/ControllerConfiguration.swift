@@ -25,6 +25,9 @@ package struct ControllerConfiguration: Sendable {
     package var transmitPower: Int8 = 0
     /// Of the sleep clock, as a class from 0 (500 ppm) to 7 (20 ppm): Core 6.0, Vol 6, Part B, 2.3.3.1.
     package var clockAccuracyClass: UInt8 = 5
+    /// How much slower than true time its sleep clock is, in parts per million; negative if it is faster. A good device
+    /// keeps within its class.
+    package var clockError = 0
 
     package init(address: DeviceAddress) { self.address = address }
 
@@ -46,6 +49,7 @@ package struct ControllerConfiguration: Sendable {
             clockAccuracy: clockAccuracy, hostAnswersParameterRequests: hostAnswersParameterRequests,
             completionBatch: max(1, Int(aclCount) / 3))
         capabilities.phyPreferences = phys
+        capabilities.clockError = clockError
         return capabilities
     }
 }

@@ -46,10 +46,14 @@ package struct Connection: Sendable {
     var transmitMode = RadioMode.le1M
     var receiveMode = RadioMode.le1M
     private var widening: Duration
+    /// How long an interval takes by this side's sleep clock.
+    private var pace: Duration
 
     // Within an event.
     var channel: UInt8 = 0
     var limit: Instant
+    /// Whether this device needs the radio for something else before the event's own end.
+    private var isCutShort = false
     var hasAnchor = false
     var badPackets = 0
     var peerHasMore = false
@@ -91,6 +95,7 @@ package struct Connection: Sendable {
         window = setup.role == .peripheral ? AirTiming.slot * Int(setup.offer.windowSize) : .zero
         interval = setup.offer.timing.intervalDuration
         widening = Self.widening(per: interval, drift: clockDrift)
+        pace = interval + Self.widening(per: interval, drift: capabilities.clockError)
         limit = setup.end
         transmitMode = setup.mode
         receiveMode = setup.mode
@@ -193,7 +198,12 @@ package struct Connection: Sendable {
         peerHasMore = false
         limit = anchor.advanced(by: interval - AirTiming.interFrameSpace)
         // One exchange there is in any case: an event that nobody may speak in helps no one.
-        if let wantedBack { limit = min(limit, max(wantedBack, now.advanced(by: exchangeTime))) }
+        isCutShort = false
+        if let wantedBack {
+            let end = max(wantedBack, now.advanced(by: exchangeTime))
+            isCutShort = end < limit
+            limit = min(limit, end)
+        }
         switch role {
         case .central:
             return transmit(at: now)
@@ -259,7 +269,11 @@ package struct Connection: Sendable {
         case .central:
             // The peripheral listens on only for one of these reasons.
             let wantsMore = peerHasMore || sentMore || badPackets > 0 || inFlight != nil
-            guard wantsMore, fits(from: now, emptyAnswer: !peerHasMore) else { return leaveEvent(reports: &reports) }
+            // The peripheral knows how long its packet is and where the event ends, but not what else is to be done
+            // by this device.
+            guard wantsMore, fits(from: now, emptyAnswer: !peerHasMore || !isCutShort) else {
+                return leaveEvent(reports: &reports)
+            }
             return transmit(at: start)
         }
     }
@@ -296,7 +310,7 @@ package struct Connection: Sendable {
     private mutating func step(_ events: Int) {
         event += events
         skipped = events - 1
-        anchor = anchor.advanced(by: events == 1 ? interval : interval * events)
+        anchor = anchor.advanced(by: events == 1 ? pace : pace * events)
     }
 
     /// Goes back to the earliest of the skipped events that can still be reached: there is something to say.
@@ -305,7 +319,7 @@ package struct Connection: Sendable {
         guard skipped > 0, phase == .waiting else { return }
         // Leave the radio time to get ready.
         let earliest = now.advanced(by: AirTiming.slot)
-        while skipped > 0, anchor.advanced(by: .zero - interval) > earliest {
+        while skipped > 0, anchor.advanced(by: .zero - pace) > earliest {
             step(back: 1)
         }
     }
@@ -313,14 +327,16 @@ package struct Connection: Sendable {
     private mutating func step(back events: Int) {
         event -= events
         skipped -= events
-        anchor = anchor.advanced(by: .zero - interval * events)
+        anchor = anchor.advanced(by: .zero - pace * events)
     }
 
     /// Applies what was agreed for this event.
     private mutating func beginEvent(at now: Instant, reports: inout [ConnectionReport]) {
         let previous = interval
         applyInstants(reports: &reports)
-        if interval != previous { widening = Self.widening(per: interval, drift: clockDrift) }
+        guard interval != previous else { return }
+        widening = Self.widening(per: interval, drift: clockDrift)
+        pace = interval + Self.widening(per: interval, drift: capabilities.clockError)
     }
 
     mutating func close(_ reason: LinkError, reports: inout [ConnectionReport]) {

@@ -16,8 +16,10 @@ package struct LinkCapabilities: Sendable {
     package var version: VersionIndication
     /// The most octets that one data PDU may hold, either way: 27...251.
     package var maxOctets: UInt16
-    /// Of the sleep clock, in parts per million.
+    /// Of the sleep clock, in parts per million: what this side promises.
     package var clockAccuracy: Int
+    /// How much slower than true time the sleep clock really is, in parts per million; negative if it is faster.
+    package var clockError = 0
     /// Whether the host answers a peer that asks for other connection parameters.
     package var hostAnswersParameterRequests: Bool
     /// After how many completed packets the host is told at once, and not at the end of the event.

@@ -57,15 +57,18 @@ extension Connection {
 
     mutating func transmit(at start: Instant) -> RadioOrder {
         let outgoing: TransmitQueue.Outgoing
+        var hasRoom = true
         if let unacknowledged = inFlight {
             outgoing = unacknowledged
         } else if start.advanced(by: transmitMode.duration(payloadCount: nextCount)) <= limit {
             outgoing = removeNext()
         } else {
             outgoing = .empty
+            hasRoom = false
         }
         inFlight = outgoing
-        sentMore = !queue.isEmpty
+        // MD is about this event. 4.5.6.
+        sentMore = hasRoom && !queue.isEmpty
         phase = .transmitting
         let header = DataHeader(
             outgoing.kind, nextExpected: nextExpected, sequence: sequence, hasMoreData: sentMore,
