@@ -47,6 +47,17 @@ package struct WriteCommand: ATTParameters {
     }
 }
 
+extension WriteCommand {
+    /// A Signed Write Command with these parameters, up to its signature, which covers all of it.
+    ///
+    /// Source: Core 6.0, Vol 3, Part F, 3.4.5.4.
+    package var signedPDU: [UInt8] {
+        var pdu = pdu
+        pdu[0] = ATTOpcode.signedWriteCommand.rawValue
+        return pdu
+    }
+}
+
 /// Prepare Write Request: a part to be written later. Source: Core 6.0, Vol 3, Part F, 3.4.6.1.
 package struct PrepareWriteRequest: ATTParameters {
     package static let opcode = ATTOpcode.prepareWriteRequest

@@ -1,11 +1,26 @@
 import ATT
+import BluetoothCrypto
 import BluetoothTypes
 import GATT
 
 extension GATTScripts.Operation {
-    /// What the bearer is asked for.
-    func input(id: UInt64) throws(VectorFileError) -> GATTBearer.Input {
+    /// A PDU that the stack sends past the bearer, with a signature.
+    var signedPDU: [UInt8]? {
+        get throws(VectorFileError) {
+            guard op == .signedWriteCommand else { return nil }
+            guard let octets = csrk_source_byte_order?.octets, let key = SecretKey(wire: octets) else {
+                throw VectorFileError("It is damaged: \(op.rawValue) without a key.")
+            }
+            let pdu = WriteCommand(handle: try need(handle, "handle"), value: try self.octets()).signedPDU
+            let counter = try need(sign_counter, "sign_counter")
+            return pdu + DataSignature(of: pdu[...], key: key, counter: counter).wire
+        }
+    }
+
+    /// What the bearer is asked for; `nil` for ``signedPDU``, which the bearer has no part in.
+    func input(id: UInt64) throws(VectorFileError) -> GATTBearer.Input? {
         switch op {
+        case .signedWriteCommand: return nil
         case .exchangeMTU: return .submit(id: id, .exchangeMTU)
         case .discoverPrimaryServices: return .submit(id: id, .discoverPrimaryServices(only: nil))
         case .discoverPrimaryServicesByUUID:
@@ -19,7 +34,7 @@ extension GATTScripts.Operation {
         case .reliableWrite:
             let part = GATTWritePart(handle: try need(handle, "handle"), offset: 0, value: try octets())
             return .submit(id: id, .reliableWrite([part]))
-        case .writeCommand, .signedWriteCommand, .signedWriteOnEncryptedLink:
+        case .writeCommand, .signedWriteOnEncryptedLink:
             return .writeCommand(id: id, handle: try need(handle, "handle"), value: try octets())
         case .notify: return .notify(id: id, handle: try need(handle, "handle"), value: try octets())
         case .indicate: return .indicate(id: id, handle: try need(handle, "handle"), value: try octets())

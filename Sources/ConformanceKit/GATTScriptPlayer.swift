@@ -14,6 +14,8 @@ struct GATTScriptPlayer {
     /// What the stack sent and no step has mentioned yet.
     private var sent: [[UInt8]] = []
     private var result: Result<GATTAnswer, GATTFailure>?
+    /// What is asked once more when the link is secure; `nil` if the tester's refusal is the end.
+    private var repeatedInput: GATTBearer.Input?
 
     /// The number of the operation that the case is about.
     private static let operation: UInt64 = 1
@@ -28,11 +30,13 @@ struct GATTScriptPlayer {
 
     /// - Returns: where it went wrong; `nil` if the case passes.
     mutating func play() throws(VectorFileError) -> Mismatch? {
-        let input = try script.api.map { api throws(VectorFileError) in try api.input(id: Self.operation) }
+        let input = try script.api.flatMap { api throws(VectorFileError) in try api.input(id: Self.operation) }
+        let signedPDU = try script.api?.signedPDU
+        if script.api?.op == .signedWriteOnEncryptedLink { handle(.securityChanged(.encrypted)) }
         do throws(Mismatch) {
             switch script.role {
             case .server: try playServer(input)
-            case .client: try playClient(input)
+            case .client: try playClient(input, signedPDU)
             }
             return nil
         } catch {
@@ -45,10 +49,15 @@ struct GATTScriptPlayer {
         if script.expect.event != nil { try checkResult() }
     }
 
-    private mutating func playClient(_ input: GATTBearer.Input?) throws(Mismatch) {
+    private mutating func playClient(_ input: GATTBearer.Input?, _ signedPDU: [UInt8]?) throws(Mismatch) {
         if script.steps.contains(where: { $0.phase == .mtu }) { _ = run(.exchangeMTU) }
         if script.steps.contains(where: { $0.phase == .discovery }) { try discover() }
+        if script.asksAgainAfterInsufficientAuthentication { repeatedInput = input }
         if let input { handle(input) }
+        if let signedPDU {
+            sent.append(signedPDU)
+            result = .success(.done)
+        }
         let core = script.steps.filter { $0.phase == .core }
         try play(core, trigger: nil)
         // A script that ends with a request of the client leaves it open.
@@ -85,12 +94,22 @@ struct GATTScriptPlayer {
             case .sendUnanswered(let pdu, let id):
                 sent.append(pdu)
                 if id == Self.operation { result = .success(.done) }
+            case .finish(Self.operation, .failure(.refused(.insufficientAuthentication))) where repeatedInput != nil:
+                askAgain()
             case .finish(Self.operation, let result): self.result = result
             case .finish, .mtuChanged, .notified, .servicesChanged, .readRequested, .writeRequested, .subscribed,
                 .unsubscribed, .reportViolation, .drop:
                 break
             }
         }
+    }
+
+    /// What the owner of a bearer does when the peer wants a secure link: it secures the link, then asks again.
+    private mutating func askAgain() {
+        guard let input = repeatedInput else { return }
+        repeatedInput = nil
+        handle(.securityChanged(.encrypted))
+        handle(input)
     }
 
     private func checkResult() throws(Mismatch) {

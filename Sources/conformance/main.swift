@@ -15,8 +15,8 @@ let help = """
       attacks                      as in attacks.json
       channels                     as in l2cap-le-scripts.json
 
-    Each case that fails is printed with what was expected and what happened; each that needs a part of
-    Bluetooth that is not built yet is named with the reason. The last line is "N passed, N failed", and
+    Each case that fails is printed with what was expected and what happened; each that cannot be
+    played on a protocol alone is named with the reason. The last line is "N passed, N failed", and
     how many were skipped if any were.
 
     exit status: 0 all passed; 1 some failed; 2 a file is damaged, unreadable or of an unknown format, or

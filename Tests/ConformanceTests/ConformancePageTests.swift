@@ -30,6 +30,10 @@ struct ConformancePageTests {
         var evidence = Evidence()
         let text = "// GATT/SR/GAC/BV-02-C\n@Test(\"GATT/SR/GAC/BV-01-C, GATT/SR/GAC/BV-09-C: one\")"
         evidence.addTests(in: text, of: "SomeTests", Set(list.cases.map(\.id)))
+        var other = Evidence()
+        let lines = "@Test(\n\"\"\"\nGATT/SR/GAC/BV-02-C: a \"name\" of\nseveral lines\n\"\"\")\n// GATT/SR/GAC/BV-01-C"
+        other.addTests(in: lines, of: "OtherTests", Set(list.cases.map(\.id)))
+        #expect(other.sources == ["GATT/SR/GAC/BV-02-C": ["OtherTests"]])
         let page = ConformancePage(list: list, evidence: evidence)
         #expect(page.coverage == 0.5)
         #expect(evidence.sources == ["GATT/SR/GAC/BV-01-C": ["SomeTests"]])

@@ -30,7 +30,8 @@ struct Evidence {
 
     /// Ids in the names of tests and suites, and in the names of a parameterised test's arguments.
     mutating func addTests(in text: String, of file: String, _ ids: Set<String>) {
-        let strings = text.matches(of: /"((?:[^"\\\n]|\\.)*)"/).map { String($0.output.1) }
+        // A literal of several lines first, or its quotes would be taken for empty strings.
+        let strings = text.matches(of: /"""(?:[^"]|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"/).map { String($0.output) }
         for string in strings {
             for match in string.matches(of: /(?:GATT|SM|L2CAP|GAP)(?:\/[A-Z0-9]+)+\/B[VI]-[0-9]+-[CI]/) {
                 let id = String(match.output)

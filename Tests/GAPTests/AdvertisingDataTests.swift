@@ -70,12 +70,19 @@ struct AdvertisingDataTests {
 
 @Suite("Layout of legacy advertising — Core 6.0, Vol 3, Part C, 11")
 struct AdvertisingLayoutTests {
-    @Test("Flags, services, then the name")
+    @Test("GAP/ADV/BV-01-C, GAP/ADV/BV-02-C, GAP/ADV/BV-03-C: flags, services, then the name")
     func small() {
         let layout = AdvertisingLayout(localName: "Lock", services: [.uuid16(0x180F), .uuid16(0x180A)])
         #expect(layout.advertisingData == hex("02 01 06 05 03 0F 18 0A 18 05 09 4C 6F 63 6B"))
         #expect(layout.scanResponseData.isEmpty)
         #expect(layout.omittedServices.isEmpty && !layout.isNameShortened)
+    }
+
+    @Test("GAP/ADV/BV-04-C: manufacturer data, the company in front")
+    func manufacturerData() {
+        let layout = AdvertisingLayout(manufacturerData: [0xFF, 0xFF, 1, 2])
+        #expect(layout.advertisingData == hex("02 01 06 05 FF FF FF 01 02"))
+        #expect(layout.scanResponseData.isEmpty && !layout.isManufacturerDataOmitted)
     }
 
     @Test("28 octets hold one long UUID and four short ones; the fifth is left out, and the list says so")

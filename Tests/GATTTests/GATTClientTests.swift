@@ -100,7 +100,9 @@ struct GATTClientTests {
         }
     }
 
-    @Test("GATT/CL/GAD/BV-06-C, GATT/CL/GAN/BV-01-C: the configuration descriptor is found once, then known")
+    @Test(
+        "GATT/CL/GAD/BV-06-C, GATT/CL/GAN/BV-01-C, GATT/CL/GAN/BV-02-C: its descriptor is found once, then known"
+    )
     func subscribe() {
         Scene.play(ServedBearer()) { client in
             client.submit(1, .subscribe(Self.level, .notifications))
@@ -212,7 +214,7 @@ struct GATTClientTests {
         }
     }
 
-    @Test("GATT/CL/GAR/BV-05-C, BV-08-C: several values at once, with and without their lengths")
+    @Test("GATT/CL/GAR/BV-05-C, GATT/CL/GAR/BV-08-C: several values at once, with and without their lengths")
     func readMultiple() {
         Scene.play(ServedBearer()) { client in
             client.submit(1, .readMultiple([3, 7]))

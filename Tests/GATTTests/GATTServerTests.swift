@@ -41,7 +41,9 @@ struct GATTServerTests {
         Scene.play(ServedBearer()) { server in server.exchange("02 05 00", "03 05 02") }
     }
 
-    @Test("GATT/SR/GAR/BV-01-C: a value that only the owner knows is asked for, and answered once")
+    @Test(
+        "GATT/SR/GAR/BV-01-C, GATT/SR/GAR/BI-45-C: a value that only the owner knows is asked for, and answered once"
+    )
     func dynamicRead() throws {
         Scene.play(ServedBearer(try lock())) { server in
             server.receive("0A 06 00")
@@ -93,7 +95,7 @@ struct GATTServerTests {
         }
     }
 
-    @Test("GATT/SR/GAR/BV-05-C: Read Multiple over kept and dynamic values")
+    @Test("GATT/SR/GAR/BV-05-C, GATT/SR/GAR/BV-09-C: Read Multiple over kept and dynamic values")
     func dynamicReadMultiple() throws {
         Scene.play(ServedBearer(try lock())) { server in
             server.receive("0E 03 00 06 00 03 00")
@@ -119,7 +121,7 @@ struct GATTServerTests {
         }
     }
 
-    @Test("GATT/SR/GAW/BV-01-C, BV-03-C: writes of a value that only the owner takes")
+    @Test("GATT/SR/GAW/BV-01-C, GATT/SR/GAW/BV-03-C: writes of a value that only the owner takes")
     func dynamicWrite() throws {
         let part = GATTWritePart(handle: 6, offset: 0, value: [0x01])
         Scene.play(ServedBearer(try lock())) { server in
@@ -139,7 +141,7 @@ struct GATTServerTests {
         }
     }
 
-    @Test("GATT/SR/GAW/BV-10-C: all prepared parts are done together, or none")
+    @Test("GATT/SR/GAW/BV-10-C, GATT/SR/GAW/BV-11-C: all prepared parts are done together, or none")
     func queuedWrite() throws {
         let parts = [
             GATTWritePart(handle: 6, offset: 0, value: [0x01, 0x02]),
@@ -213,7 +215,7 @@ struct GATTServerTests {
         }
     }
 
-    @Test("GATT/SR/GAI/BV-01-C: one indication at a time, each ended by its confirmation")
+    @Test("GATT/SR/GAI/BV-01-C, GATT/SR/GAT/BV-01-C: one indication at a time, each ended by its confirmation")
     func indicate() throws {
         Scene.play(ServedBearer(try lock())) { server in
             server.receive("1E")  // Nobody waits for it.
@@ -246,7 +248,13 @@ struct GATTServerTests {
         #expect(server.handle(.respond(id: 1, error: nil, value: [0xAA]), at: Instant()) == [])
     }
 
-    @Test("GATT/SR/GAR/BI-05-C: what needs an encrypted link, by every way that leads to it")
+    @Test(
+        """
+        GATT/SR/GAR/BI-05-C, GAP/SEC/AUT/BV-13-C, GAP/SEC/AUT/BV-14-C, GAP/SEC/AUT/BV-23-C, GAP/SEC/AUT/BV-24-C, \
+        GAP/SEC/AUT/BV-25-C, GAP/SEC/AUT/BV-26-C, GAP/SEC/AUT/BV-27-C, GAP/SEC/AUT/BV-28-C: what needs an encrypted \
+        link, by every way that leads to it; with a bond the error is Insufficient Encryption
+        """
+    )
     func encryption() throws {
         Scene.play(ServedBearer(try lock())) { server in
             server.exchange("0A 0C 00", "01 0A 0C 00 05")
@@ -255,6 +263,8 @@ struct GATTServerTests {
             server.exchange("06 01 00 FF FF 03 FF 01", "01 06 01 00 0A")  // Not even found by its value.
             server.input(.securityChanged(.unencrypted(hasKey: true)), #_sourceLocation)
             server.exchange("0A 0C 00", "01 0A 0C 00 0F")
+            server.exchange("0C 0C 00 00 00", "01 0C 0C 00 0F")
+            server.exchange("08 01 00 FF FF 03 FF", "01 08 0C 00 0F")
             server.input(.securityChanged(.encrypted), #_sourceLocation)
             server.exchange("0A 0C 00", "0B 01")
             server.exchange("12 0C 00 02", "01 12 0C 00 03")

@@ -5,14 +5,11 @@ import Testing
 /// Plays the files of `Tests/Vectors`, as the tool `conformance` does.
 @Suite("Wire vectors")
 struct VectorTests {
-    @Test("Attribute protocol scripts: all that need no pairing")
+    @Test("Attribute protocol scripts")
     func gattScripts() throws {
         let report = try play("gatt-pdu-scripts.json")
         #expect(report.failures == [])
-        #expect(report.passed == 85)
-        #expect(report.skips.count == 8)
-        #expect(report.skips.allSatisfy { $0.reason.hasPrefix("needs pairing (Security Manager), not built yet") })
-        #expect(report.summary == "85 passed, 0 failed, 8 skipped")
+        #expect(report.summary == "93 passed, 0 failed")
     }
 
     @Test("Advertising payloads")

@@ -71,7 +71,7 @@ struct HostTests {
         #expect(!central.events.contains { if case .discovered = $0.event { true } else { false } })
     }
 
-    @Test("Connect, discover, read, write, subscribe, be notified, leave")
+    @Test("GAP/CONN/DCEP/BV-03-C, GAP/CONN/TERM/BV-01-C: connect, discover, read, write, subscribe, be notified, leave")
     func wholeStory() throws {
         let (peripheral, handle) = peripheral()
         let central = connected(to: peripheral)
@@ -234,7 +234,8 @@ struct HostTests {
             central.answer(.subscribe(peripheral.peer, remote, .notifications)) == .failure(.noConfigurationDescriptor))
     }
 
-    @Test("The peer's name is read, and Service Changed is heard")
+    @Test(
+        "GAP/IDLE/NAMP/BV-01-C, GAP/IDLE/NAMP/BV-02-C, GATT/SR/GAS/BV-01-C: the name is read, Service Changed is heard")
     func housekeeping() {
         let (peripheral, _) = peripheral()
         let central = connected(to: peripheral)

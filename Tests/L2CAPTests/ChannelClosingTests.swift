@@ -90,7 +90,7 @@ struct ChannelClosingTests {
 
     // MARK: Reconfiguring
 
-    @Test("L2CAP/ECFC/BV-22-C, BV-24-C: a greater MTU and MPS of this side")
+    @Test("L2CAP/ECFC/BV-22-C, L2CAP/ECFC/BV-24-C: a greater MTU and MPS of this side")
     func raises() {
         Stage.playChannels { stage in
             stage.openEnhanced(2)
@@ -130,7 +130,7 @@ struct ChannelClosingTests {
         }
     }
 
-    @Test("L2CAP/ECFC/BV-23-C, BV-25-C: a greater MTU and MPS of the peer")
+    @Test("L2CAP/ECFC/BV-23-C, L2CAP/ECFC/BV-25-C: a greater MTU and MPS of the peer")
     func raised() {
         Stage.playChannels { stage in
             stage.openEnhanced()
@@ -143,8 +143,9 @@ struct ChannelClosingTests {
 
     @Test(
         """
-        L2CAP/ECFC/BV-26-C, BV-27-C, BI-03-C to BI-07-C: a smaller MTU, a smaller MPS of two, unknown channels, one
-        channel twice, no channels, impossible values
+        L2CAP/ECFC/BV-26-C, L2CAP/ECFC/BV-27-C, L2CAP/ECFC/BI-03-C, L2CAP/ECFC/BI-04-C, L2CAP/ECFC/BI-05-C, \
+        L2CAP/ECFC/BI-06-C, L2CAP/ECFC/BI-07-C: a smaller MTU, a smaller MPS of two, unknown channels, one channel \
+        twice, no channels, impossible values
         """,
         arguments: [
             ("06 00 63 00 64 00 50 00", 0x01), ("08 00 64 00 63 00 50 00 51 00", 0x02),

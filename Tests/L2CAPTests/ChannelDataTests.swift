@@ -164,8 +164,8 @@ struct ChannelDataTests {
 
     @Test(
         """
-        L2CAP/LE/CFC/BV-26-C, BV-27-C, BV-28-C, L2CAP/ECFC/BV-33-C, BV-34-C, BV-35-C, attacks.json L2CAP-07, L2CAP-23:
-        frames that break the rules
+        L2CAP/LE/CFC/BV-26-C, L2CAP/LE/CFC/BV-27-C, L2CAP/LE/CFC/BV-28-C, L2CAP/ECFC/BV-33-C, L2CAP/ECFC/BV-34-C, \
+        L2CAP/ECFC/BV-35-C, attacks.json L2CAP-07, L2CAP-23: frames that break the rules
         """,
         arguments: [
             ([[65, 0, 1]], .sduTooLong), ([[64, 0] + Array(repeating: 1, count: 63)], .frameTooLong),
@@ -182,6 +182,12 @@ struct ChannelDataTests {
             stage.hear("01 00 01", on: 0x40)
             stage.ask(.send(Self.channel, [1], token: 1))
             stage.hear("07 02 04 00 41 00 40 00")
+        }
+        Stage.playChannels { stage in
+            stage.openEnhanced(credits: 1)
+            for frame in frames { stage.hear(frame: frame) }
+            stage.say("06 02 04 00 50 00 40 00")
+            stage.expectClosed(0x40, .violated(violation))
         }
     }
 

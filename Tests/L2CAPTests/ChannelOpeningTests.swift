@@ -10,12 +10,12 @@ struct ChannelOpeningTests {
 
     // MARK: This side opens
 
-    @Test("L2CAP/LE/CFC/BV-02-C, BV-29-C: opened, from the dynamic range")
+    @Test("L2CAP/LE/CFC/BV-02-C, L2CAP/LE/CFC/BV-29-C: opened, from the dynamic range")
     func opened() {
         Stage.playChannels { $0.openLECreditBased() }
     }
 
-    @Test("L2CAP/ECFC/BV-02-C, BV-38-C: five at once, from the dynamic range")
+    @Test("L2CAP/ECFC/BV-02-C, L2CAP/ECFC/BV-38-C: five at once, from the dynamic range")
     func openedEnhanced() {
         Stage.playChannels { $0.openEnhanced(5) }
     }
@@ -36,11 +36,14 @@ struct ChannelOpeningTests {
     }
 
     @Test(
-        """
-        L2CAP/LE/CFC/BV-04-C, BV-10-C, BV-12-C, BV-14-C, BV-16-C, BV-18-C, BV-19-C, BV-21-C, BV-22-C, BV-24-C: refused
-        """,
-        arguments: [0x02, 0x05, 0x06, 0x07, 0x04, 0x09, 0x0A, 0x0B, 0x0022, 0x08] as [UInt8])
-    func refused(result: UInt8) {
+        "Refused, with each result there is, and one there is not",
+        arguments: [
+            ("L2CAP/LE/CFC/BV-04-C, L2CAP/LE/CFC/BV-22-C", 0x02), ("L2CAP/LE/CFC/BV-10-C", 0x05),
+            ("L2CAP/LE/CFC/BV-12-C", 0x06), ("L2CAP/LE/CFC/BV-14-C", 0x07), ("L2CAP/LE/CFC/BV-16-C", 0x04),
+            ("L2CAP/LE/CFC/BV-18-C", 0x09), ("L2CAP/LE/CFC/BV-19-C", 0x0A), ("L2CAP/LE/CFC/BV-21-C", 0x0B),
+            ("L2CAP/LE/CFC/BV-24-C", 0x08), ("a result of the future", 0x22),
+        ] as [(String, UInt8)])
+    func refused(id: String, result: UInt8) {
         Stage.playChannels { stage in
             stage.ask(.open(id: 1, spsm: 0x80, mode: .leCreditBased, count: 1))
             stage.say("14 01 0A 00 80 00 40 00 40 00 40 00 04 00")
@@ -53,11 +56,14 @@ struct ChannelOpeningTests {
     }
 
     @Test(
-        """
-        L2CAP/ECFC/BV-04-C, BV-10-C, BV-12-C, BV-14-C, BV-16-C, BV-18-C, BV-19-C, BV-21-C, BV-28-C, BV-31-C: refused
-        """,
-        arguments: [0x02, 0x05, 0x06, 0x07, 0x04, 0x09, 0x0A, 0x0B, 0x0C, 0x08] as [UInt8])
-    func refusedEnhanced(result: UInt8) {
+        "Refused, with each result there is",
+        arguments: [
+            ("L2CAP/ECFC/BV-04-C, L2CAP/ECFC/BV-28-C", 0x02), ("L2CAP/ECFC/BV-10-C", 0x05),
+            ("L2CAP/ECFC/BV-12-C", 0x06), ("L2CAP/ECFC/BV-14-C", 0x07), ("L2CAP/ECFC/BV-16-C", 0x04),
+            ("L2CAP/ECFC/BV-18-C", 0x09), ("L2CAP/ECFC/BV-19-C", 0x0A), ("L2CAP/ECFC/BV-21-C", 0x0B),
+            ("L2CAP/ECFC/BV-31-C", 0x08), ("invalid parameters", 0x0C),
+        ] as [(String, UInt8)])
+    func refusedEnhanced(id: String, result: UInt8) {
         Stage.playChannels { stage in
             stage.ask(.open(id: 1, spsm: 0x80, mode: .enhanced, count: 2))
             stage.say("17 01 0C 00 80 00 40 00 40 00 04 00 40 00 41 00")
@@ -218,8 +224,8 @@ struct ChannelOpeningTests {
 
     @Test(
         """
-        L2CAP/LE/CFC/BV-11-C, BV-13-C, BV-15-C, BV-25-C, L2CAP/ECFC/BV-11-C, BV-13-C, BV-15-C, BV-32-C: the link lacks
-        something
+        L2CAP/LE/CFC/BV-11-C, L2CAP/LE/CFC/BV-13-C, L2CAP/LE/CFC/BV-15-C, L2CAP/LE/CFC/BV-25-C, L2CAP/ECFC/BV-11-C, \
+        L2CAP/ECFC/BV-13-C, L2CAP/ECFC/BV-15-C, L2CAP/ECFC/BV-32-C: the link lacks something
         """, arguments: Lack.allCases)
     func insecure(lack: Lack) {
         let offer = ChannelOffer(spsm: 0x80, requirement: lack.requirement)

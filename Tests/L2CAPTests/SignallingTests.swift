@@ -17,7 +17,7 @@ struct SignallingTests {
         }
     }
 
-    @Test("L2CAP/LE/CPU/BV-02-C: the central accepts what is valid")
+    @Test("L2CAP/LE/CPU/BV-02-C, GAP/CONN/CPUP/BV-04-C: the central accepts what is valid")
     func centralAccepts() {
         Scene.play(Signalling(role: .central)) { signalling in
             signalling.receive("12 07 08 00 06 00 0C 00 00 00 C8 00")
@@ -28,7 +28,7 @@ struct SignallingTests {
 
     // attacks.json, L2CAP-26
     @Test(
-        "L2CAP/LE/CPU/BI-01-C: the central rejects what is not",
+        "L2CAP/LE/CPU/BI-01-C, GAP/CONN/CPUP/BV-05-C: the central rejects what is not",
         arguments: [
             "00 00 00 00 00 00 00 00", "FF FF 06 00 FF FF FF FF", "80 0C 06 00 00 00 0A 00", "06 00 06 00 F4 01 0A 00",
             "06 00 81 0C 00 00 80 0C", "06 00 50 00 00 00 14 00",
@@ -49,7 +49,7 @@ struct SignallingTests {
     }
 
     // nimble/sig/update_init_reject and update_init_fail_central
-    @Test("Rejected by the response, by Command Reject, and before it is sent")
+    @Test("GAP/CONN/CPUP/BV-03-C: rejected by the response, by Command Reject, and before it is sent")
     func rejected() {
         Scene.play(Signalling(role: .peripheral)) { signalling in
             signalling.input(.requestUpdate(Self.request), #_sourceLocation)
@@ -70,7 +70,7 @@ struct SignallingTests {
         }
     }
 
-    @Test("One request at a time; thirty seconds for its answer; a late one answers nothing")
+    @Test("GAP/CONN/CPUP/BV-02-C: one request at a time; thirty seconds for its answer; a late one answers nothing")
     func timesOut() {
         Scene.play(Signalling(role: .peripheral)) { signalling in
             signalling.input(.requestUpdate(Self.request), #_sourceLocation)
@@ -86,7 +86,9 @@ struct SignallingTests {
     }
 
     // attacks.json, L2CAP-28
-    @Test("L2CAP/LE/REJ/BI-01-C: unknown commands are rejected", arguments: ["FF", "1B", "00", "08", "0A"])
+    @Test(
+        "L2CAP/LE/REJ/BI-01-C, L2CAP/LE/REJ/BI-02-C: unknown commands are rejected",
+        arguments: ["FF", "1B", "00", "08", "0A"])
     func unknown(code: String) {
         Scene.play(Signalling(role: .central)) { signalling in
             signalling.receive(code + " 01 00 00")

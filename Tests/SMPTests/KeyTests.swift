@@ -9,7 +9,8 @@ import Testing
 struct KeyTests {
     @Test(
         """
-        SM/PER/KDU/BV-01-C to BV-03-C, BV-08-C, BV-09-C, SM/CEN/KDU/BV-04-C to BV-06-C, BV-10-C, BV-11-C: each \
+        SM/PER/KDU/BV-01-C, SM/PER/KDU/BV-02-C, SM/PER/KDU/BV-03-C, SM/PER/KDU/BV-08-C, SM/PER/KDU/BV-09-C, \
+        SM/CEN/KDU/BV-04-C, SM/CEN/KDU/BV-05-C, SM/CEN/KDU/BV-06-C, SM/CEN/KDU/BV-10-C, SM/CEN/KDU/BV-11-C: each \
         choice of keys, in order
         """,
         arguments: [true, false])

@@ -97,7 +97,12 @@ struct PairingFailureTests {
             [devices.central.failures, devices.peripheral.failures].contains([.local(.numericComparisonFailed)]))
     }
 
-    @Test("SM/CEN/KDU/BI-04-C, SM/PER/KDU/BI-04-C: a public key that is no point of the curve (CVE-2018-5383)")
+    @Test(
+        """
+        SM/CEN/KDU/BI-04-C, SM/PER/KDU/BI-04-C, SM/CEN/KDU/BI-01-C, SM/PER/KDU/BI-01-C: a public key that is no point \
+        of the curve (CVE-2018-5383)
+        """
+    )
     func invalidKey() {
         for sender in [TwoDevices.Role.central, .peripheral] {
             var devices = TwoDevices()
@@ -155,7 +160,12 @@ struct PairingFailureTests {
         }
     }
 
-    @Test("Secure Connections only: neither legacy nor Just Works nor a short key will do")
+    @Test(
+        """
+        GAP/SEC/SEM/BI-09-C, GAP/SEC/SEM/BI-10-C: Secure Connections only: neither legacy nor Just Works nor a short \
+        key will do
+        """
+    )
     func secureConnectionsOnly() {
         for role in [TwoDevices.Role.central, .peripheral] {
             let strict: (inout SecurityConfiguration) -> Void = { configuration in
@@ -246,6 +256,15 @@ struct PairingFailureTests {
             devices.secure()
             #expect(devices.central.failures == [.peer(PairingFailedReason(rawValue: reason))])
             #expect(devices.central.bond == nil)
+        }
+        for (isSecure, codes) in [(true, [0x0C, 0x04, 0x0D, 0x08]), (false, [0x03, 0x04, 0x06])] as [(Bool, [UInt8])] {
+            for code in codes {
+                var devices = TwoDevices(central: { $0.use(.noInputNoOutput, secure: isSecure) })
+                devices.tamper = { role, octets in role == .central && octets[0] == code ? [0x05, reason] : octets }
+                devices.secure()
+                #expect(devices.peripheral.failures == [.peer(PairingFailedReason(rawValue: reason))])
+                #expect(devices.peripheral.bond == nil)
+            }
         }
     }
 

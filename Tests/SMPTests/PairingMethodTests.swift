@@ -106,7 +106,13 @@ struct PairingMethodTests {
         #expect(devices.central.failures == [.peer(.outOfBandNotAvailable)])
     }
 
-    @Test("SM/CEN/OOB/BV-01-C, SM/PER/OOB/BV-02-C: both have OOB data; BV-03-C to BV-10-C: one alone does not help")
+    @Test(
+        """
+        SM/CEN/OOB/BV-01-C, SM/PER/OOB/BV-02-C: both have OOB data. SM/CEN/OOB/BV-03-C, SM/PER/OOB/BV-04-C, \
+        SM/CEN/OOB/BV-05-C, SM/PER/OOB/BV-06-C, SM/CEN/OOB/BV-07-C, SM/PER/OOB/BV-08-C, SM/CEN/OOB/BV-09-C, \
+        SM/PER/OOB/BV-10-C: one side alone has, and the pairing goes on unauthenticated
+        """
+    )
     func legacyOutOfBand() throws {
         for (central, peripheral) in [(true, true), (true, false), (false, true)] {
             var devices = TwoDevices(

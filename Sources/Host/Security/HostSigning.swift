@@ -26,8 +26,7 @@ extension Host {
         }
         // Kept before it is used: no counter may be seen twice.
         updateBond(at: bond) { $0.localSignCounter = counter + 1 }
-        var pdu = WriteCommand(handle: handle, value: value).pdu
-        pdu[0] = ATTOpcode.signedWriteCommand.rawValue
+        var pdu = WriteCommand(handle: handle, value: value).signedPDU
         pdu += DataSignature(of: pdu[...], key: signingKey, counter: counter).wire
         let id = open(.request(key), onLink: index)
         sendPDU(pdu, channel: .attribute, onLink: links[index].handle, token: id)

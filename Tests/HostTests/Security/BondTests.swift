@@ -105,11 +105,13 @@ struct BondTests {
     }
 
     @Test(
-        "A bonded client's subscriptions are there again when it comes back — Vol 3, Part G, 3.3.3.3, B-H6"
-    )
-    func subscriptions() {
+        "A bonded client's subscriptions are there again when it comes back — Vol 3, Part G, 3.3.3.3, B-H6",
+        arguments: [
+            ("GATT/SR/GAN/BV-03-C", SubscriptionKind.notifications), ("GATT/SR/GAI/BV-02-C", .indications),
+        ])
+    func subscriptions(id: String, kind: SubscriptionKind) {
         let scene = bonded()
-        #expect(scene.phone.answer(.subscribe(scene.lock.peer, scene.remote, .notifications)) == .success(.done))
+        #expect(scene.phone.answer(.subscribe(scene.lock.peer, scene.remote, kind)) == .success(.done))
         scene.disconnect()
         scene.lock.clear()
         _ = scene.connect()

@@ -39,7 +39,12 @@ struct PrivacyTests {
         #expect(seen.allSatisfy { $0.address.kind == .random && $0.address.value >> 46 == 0b01 })
     }
 
-    @Test("A bonded peripheral keeps its name for the clients, whatever address it shows — B168")
+    @Test(
+        """
+        GAP/DISC/RPA/BV-01-C, GAP/CONN/PRDA/BV-02-C, GAP/PRIV/CONN/BV-10-C, GAP/CONN/GCEP/BV-06-C: a bonded peripheral \
+        keeps its name for the clients, whatever address it shows — B168
+        """
+    )
     func peripheralIsKnown() throws {
         let scene = SecureScene(privateLock: true)
         let lock = try find(scene)
@@ -59,7 +64,7 @@ struct PrivacyTests {
         scene.checkAnswers(scene.phone, "phone")
     }
 
-    @Test("A pending connection to a bonded peripheral survives the change of its address")
+    @Test("GAP/CONN/DCEP/BV-06-C: a pending connection to a bonded peripheral survives the change of its address")
     func pendingConnection() throws {
         let scene = SecureScene(privateLock: true)
         let lock = try find(scene)
@@ -81,7 +86,12 @@ struct PrivacyTests {
         #expect(scene.phone.answers(other) == [.failure(.cancelled)] || scene.phone.answers(other).count == 1)
     }
 
-    @Test("A bonded central is known again behind its next address, and its subscriptions with it")
+    @Test(
+        """
+        GAP/CONN/PRDA/BV-01-C, GAP/PRIV/CONN/BV-11-C: a bonded central is known again behind its next address, and its \
+        subscriptions with it
+        """
+    )
     func centralIsKnown() {
         let scene = SecureScene(privatePhone: true)
         #expect(scene.connect() == .success(.connected(mtu: 517)))

@@ -51,7 +51,7 @@ final class SecureScene {
             uuid: .uuid16(0xFFF0),
             characteristics: [
                 CharacteristicDefinition(
-                    uuid: .uuid16(0xFFF1), properties: 0x1E,
+                    uuid: .uuid16(0xFFF1), properties: 0x3E,
                     permissions: [.readEncryptionRequired, .writeEncryptionRequired],
                     subscriptionNeedsEncryption: true),
                 // Authenticated Signed Writes: Core 6.0, Vol 3, Part G, 3.3.1.1.
@@ -78,7 +78,7 @@ final class SecureScene {
     var remote: RemoteCharacteristic {
         RemoteCharacteristic(
             uuid: .uuid16(0xFFF1), declaration: AttributeHandle(rawValue: characteristic.rawValue - 1),
-            value: characteristic, end: AttributeHandle(rawValue: characteristic.rawValue + 1), properties: 0x1E)
+            value: characteristic, end: AttributeHandle(rawValue: characteristic.rawValue + 1), properties: 0x3E)
     }
 
     // MARK: The story
