@@ -266,6 +266,27 @@ struct PairingFailureTests {
                 #expect(devices.peripheral.bond == nil)
             }
         }
+        for role in [TwoDevices.Role.central, .peripheral] {
+            for code: UInt8 in [0x03, 0x0D] {
+                var devices = TwoDevices(central: { $0.use(.keyboardOnly) }, peripheral: { $0.use(.displayOnly) })
+                expectPeerFails(&devices, role, at: code, reason)
+            }
+            guard let pair = P256KeyPair(privateKey: [UInt8](repeating: 1, count: 32)) else { return }
+            let given = OutOfBandData.Given(random: SecretKey(1), keyPair: pair)
+            var devices = TwoDevices(
+                central: { $0.outOfBand.received = given.received }, peripheral: { $0.outOfBand.given = given })
+            expectPeerFails(&devices, role, at: 0x0D, reason)
+        }
+    }
+
+    /// In place of its PDU with `code`, the peer of `role` says that the pairing has failed.
+    private func expectPeerFails(
+        _ devices: inout TwoDevices, _ role: TwoDevices.Role, at code: UInt8, _ reason: UInt8
+    ) {
+        devices.tamper = { sender, octets in sender != role && octets[0] == code ? [0x05, reason] : octets }
+        devices.secure()
+        #expect(devices[role].failures == [.peer(PairingFailedReason(rawValue: reason))])
+        #expect(devices[role].bond == nil)
     }
 
     @Test("SM/CEN/PKE/BI-02-C, SM/PER/PKE/BI-03-C: a person gives up entering the passkey")
