@@ -23,6 +23,13 @@ struct ChannelClosingTests {
             stage.hear("07 02 04 00 41 00 40 00")
             stage.expectClosed(0x40, .closedHere, unsent: [1, 2])
         }
+        Stage.playChannels { stage in
+            stage.openEnhanced()
+            stage.ask(.close(Self.channel))
+            stage.say("06 02 04 00 50 00 40 00")
+            stage.hear("07 02 04 00 50 00 40 00")
+            stage.expectClosed(0x40, .closedHere)
+        }
     }
 
     @Test("L2CAP/LE/CFC/BV-09-C, L2CAP/ECFC/BV-09-C: the peer closes")
@@ -31,6 +38,12 @@ struct ChannelClosingTests {
             stage.openLECreditBased()
             stage.hear("06 05 04 00 40 00 41 00")
             stage.say("07 05 04 00 40 00 41 00")
+            stage.expectClosed(0x40, .closedByPeer)
+        }
+        Stage.playChannels { stage in
+            stage.openEnhanced()
+            stage.hear("06 05 04 00 40 00 50 00")
+            stage.say("07 05 04 00 40 00 50 00")
             stage.expectClosed(0x40, .closedByPeer)
         }
     }

@@ -141,6 +141,13 @@ struct ChannelDataTests {
             stage.ask(.read(Self.channel, 188))
             stage.say("16 03 04 00 40 00 03 00")
         }
+        Stage.playChannels { stage in
+            stage.openEnhanced()
+            stage.hear(frame: [62, 0] + Array(repeating: 1, count: 62))
+            stage.expectReceived(octets: Array(repeating: 1, count: 62))
+            stage.ask(.read(Self.channel, 64))
+            stage.say("16 02 04 00 40 00 01 00")
+        }
     }
 
     @Test("A peer that cuts its SDUs very small gets the credits to end one")
@@ -202,6 +209,16 @@ struct ChannelDataTests {
             }
             stage.hear("01 00 AA", on: 0x40)
             stage.say("06 02 04 00 41 00 40 00")
+            stage.expectClosed(0x40, .violated(.frameWithoutCredit))
+        }
+        Stage.playChannels { stage in
+            stage.openEnhanced()
+            for _ in 0..<4 {
+                stage.hear(frame: [62, 0] + Array(repeating: 1, count: 62))
+                stage.expectReceived(octets: Array(repeating: 1, count: 62))
+            }
+            stage.hear("01 00 AA", on: 0x40)
+            stage.say("06 02 04 00 50 00 40 00")
             stage.expectClosed(0x40, .violated(.frameWithoutCredit))
         }
     }

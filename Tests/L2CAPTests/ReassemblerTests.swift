@@ -12,15 +12,19 @@ struct ReassemblerTests {
         #expect(pdu?.payload.startIndex == 4)
     }
 
-    @Test("A PDU in pieces, also such as split the header")
-    func pieces() {
+    @Test(
+        """
+        L2CAP/LE/CFC/BV-30-C, L2CAP/LE/CFC/BV-31-C, L2CAP/ECFC/BV-41-C: signalling frames and frames of channels in \
+        pieces, also such as split the header
+        """, arguments: [0x04, 0x05, 0x40] as [UInt8])
+    func pieces(channel: UInt8) {
         for cut in 1..<7 {
             var reassembler = Reassembler()
-            let octets = hex("03 00 04 00 0A 03 00")
+            let octets: [UInt8] = [0x03, 0x00, channel, 0x00, 0x0A, 0x03, 0x00]
             #expect(reassembler.receive(octets[..<cut], isStart: true) == nil)
             #expect(
                 reassembler.receive(octets[cut...], isStart: false)
-                    == .init(channel: .attribute, payload: [0x0A, 0x03, 0x00]))
+                    == .init(channel: ChannelID(rawValue: UInt16(channel)), payload: [0x0A, 0x03, 0x00]))
             #expect(reassembler.violations == 0)
         }
     }
