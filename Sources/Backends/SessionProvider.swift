@@ -10,6 +10,9 @@ package protocol SessionFactory: AnyObject, Sendable {
     /// Whether the system lets this program use the radio. From any thread.
     var permission: RadioPermission { get }
 
+    /// The number of the run of the programs here; it grows when the system ends them. From any thread.
+    var run: Int { get }
+
     /// Takes one line of diagnosis, such as a misuse of the API.
     func report(_ line: String)
 
@@ -23,6 +26,8 @@ package protocol SessionFactory: AnyObject, Sendable {
 /// An ordinary process: real time, and diagnosis to standard error.
 extension SessionFactory {
     package var permission: RadioPermission { .allowed }
+
+    package var run: Int { 0 }
 
     package func report(_ line: String) { writeToStandardError(line) }
 

@@ -29,6 +29,8 @@ package final class SimulatedRadio: SessionFactory {
 
     package var permission: RadioPermission { device.policy.permission }
 
+    package var run: Int { device.run }
+
     package func report(_ line: String) { onReport(line) }
 
     package var secondsSince2001: Double {

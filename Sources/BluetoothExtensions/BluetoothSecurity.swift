@@ -24,7 +24,9 @@ public final class BluetoothSecurity: @unchecked Sendable {
 
     public init(manager: CBManager) {
         state = State(manager: manager)
-        manager.observeSecurity { [weak self] event in self?.receive(event) }
+        manager.observeSecurity { [weak self, weak manager] event in
+            if let self { receive(event) } else { manager?.refuse(event) }
+        }
     }
 
     private func withState<Result>(_ body: (inout State) -> Result) -> Result {
@@ -139,7 +141,11 @@ public final class BluetoothSecurity: @unchecked Sendable {
     // MARK: Events
 
     private func receive(_ event: SecurityEvent) {
-        guard let delegate, let manager else { return }
+        guard let manager else { return }
+        guard let delegate else {
+            if case .questionEnded(let id) = event { withState { _ = $0.questions.removeValue(forKey: id.rawValue) } }
+            return manager.refuse(event)
+        }
         switch event {
         case .asked(let question):
             guard let peer = manager.identifier(of: question.peer) else { return }
@@ -150,7 +156,9 @@ public final class BluetoothSecurity: @unchecked Sendable {
                 case .compare(let number): .compare(Int(number))
                 case .confirm: .confirm
                 }
-            let asked = PairingQuestion(id: question.id.rawValue, peer: peer, kind: kind, security: self)
+            let asked = PairingQuestion(id: question.id.rawValue, peer: peer, kind: kind) { [weak manager] reply in
+                manager?.askHost(.security(.reply(question.id, reply)))
+            }
             withState { $0.questions[asked.id] = asked }
             delegate.security(self, asks: asked)
         case .questionEnded(let id):
@@ -168,6 +176,13 @@ public final class BluetoothSecurity: @unchecked Sendable {
             if let peer = manager.identifier(of: peer) { delegate.security(self, didRemoveBond: peer) }
         case .storeFailed(let reason): delegate.security(self, cannotKeepBonds: reason)
         }
+    }
+}
+
+extension CBManager {
+    /// Nobody is there to answer: the pairing ends at once, and not when its time is over.
+    fileprivate func refuse(_ event: SecurityEvent) {
+        if case .asked(let question) = event { askHost(.security(.reply(question.id, .no))) }
     }
 }
 

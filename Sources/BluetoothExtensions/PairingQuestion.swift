@@ -19,7 +19,8 @@ public struct PairingQuestion: Identifiable, Sendable {
     /// The other device: the identifier of its `CBPeripheral` or `CBCentral`.
     public let peer: UUID
     public let kind: Kind
-    let security: BluetoothSecurity
+    /// It does not keep the manager alive: who asks nobody any more needs no answer.
+    let answer: @Sendable (PairingReply) -> Void
 
     public func accept() { answer(.yes) }
 
@@ -30,10 +31,6 @@ public struct PairingQuestion: Identifiable, Sendable {
     public func enter(passkey: Int) {
         precondition(0...999_999 ~= passkey, "A passkey has six digits.")
         answer(.passkey(UInt32(passkey)))
-    }
-
-    private func answer(_ reply: PairingReply) {
-        security.manager?.askHost(.security(.reply(PairingQuestionID(id), reply)))
     }
 }
 

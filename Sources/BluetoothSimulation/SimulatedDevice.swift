@@ -58,7 +58,7 @@ public final class SimulatedDevice {
     public func setBluetooth(on isOn: Bool) { hosted.setPowered(isOn) }
 
     /// Silences the device in the middle of a bit. Its programs are dead; so is what its radio knew.
-    public func removeBattery() { hosted.device.removeFromAir() }
+    public func removeBattery() { hosted.removePower() }
 
     /// Gives it power again. Programs must be started anew by ``run(_:)``.
     public func insertBattery() { hosted.device.returnToAir() }

@@ -9,6 +9,6 @@ package protocol AdapterLoop: AnyObject, Sendable {
     func enqueue(_ work: @escaping @Sendable (Instant) -> Void)
 
     /// Asks that `settle` be called before simulated time moves: it returns when whoever was told something has
-    /// had their say. A loop on real time never calls it.
-    func beforeTimeMoves(_ settle: @escaping @Sendable () -> Void)
+    /// had their say, and says whether it wants to be called again. A loop on real time never calls it.
+    func beforeTimeMoves(_ settle: @escaping @Sendable () -> Bool)
 }

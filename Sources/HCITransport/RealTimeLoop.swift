@@ -74,7 +74,7 @@ package final class RealTimeLoop: AdapterLoop, @unchecked Sendable {
         if wasEmpty { ring() }
     }
 
-    package func beforeTimeMoves(_ settle: @escaping @Sendable () -> Void) {}
+    package func beforeTimeMoves(_ settle: @escaping @Sendable () -> Bool) {}
 
     package func checkIsolated() {
         guard let thread else { return }

@@ -17,7 +17,14 @@ package final class LocalSession: HostSession, @unchecked Sendable {
     }
 
     package func open(on executor: any CallbackExecutor, _ deliver: @escaping @Sendable (HostEvent) -> Void) {
-        owner.loop.beforeTimeMoves { [weak executor] in executor?.settle() }
+        // The loop need not be asked to wait for itself.
+        if executor !== defaultExecutor {
+            owner.loop.beforeTimeMoves { [weak executor] in
+                guard let executor else { return false }
+                executor.settle()
+                return true
+            }
+        }
         owner.loop.enqueue { [self] now in
             guard !isClosed else { return }
             owner.withHost { host in

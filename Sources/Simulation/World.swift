@@ -22,7 +22,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
     // `@unchecked`: the inbox has its lock; all else is touched by the thread that runs the world alone.
     private struct Inbox {
         var work: [@Sendable (Instant) -> Void] = []
-        var settles: [@Sendable () -> Void] = []
+        var settles: [@Sendable () -> Bool] = []
         var wakeUp: (@Sendable () -> Void)?
     }
 
@@ -130,7 +130,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
         wakeUp?()
     }
 
-    package func beforeTimeMoves(_ settle: @escaping @Sendable () -> Void) {
+    package func beforeTimeMoves(_ settle: @escaping @Sendable () -> Bool) {
         inbox.withLock { $0.settles.append(settle) }
     }
 
@@ -217,7 +217,18 @@ package final class World: AdapterLoop, @unchecked Sendable {
             }
             guard isUnsettled || !work.isEmpty else { return }
             isUnsettled = false
-            for settle in settles { settle() }
+            ask(settles)
+        }
+    }
+
+    /// Asks all who want to be asked before time moves, and forgets those who do not want it any more.
+    private func ask(_ settles: [@Sendable () -> Bool]) {
+        var gone: [Int] = []
+        for (index, settle) in settles.enumerated() where !settle() { gone.append(index) }
+        guard !gone.isEmpty else { return }
+        // Others may have come meanwhile, behind these.
+        inbox.withLock { inbox in
+            for index in gone.reversed() { inbox.settles.remove(at: index) }
         }
     }
 

@@ -44,6 +44,54 @@ struct SecurityTests {
         #expect(apps.read() == "secret")
     }
 
+    @Test("A question for whom nobody is there is refused at once, not when its time is over")
+    func nobodyThere() {
+        for hasObject in [true, false] {
+            let apps = SecureApps(phone: .displayYesNo, lock: .displayYesNo)
+            apps.lock.onQuestion = { $0.accept() }
+            // The delegate has gone, or another object took the place of the first, and went.
+            if hasObject {
+                apps.phone.security.delegate = nil
+            } else {
+                _ = BluetoothSecurity(manager: apps.phone.manager)
+            }
+            #expect(apps.read() == "CBATTErrorDomain 5")
+            #expect(apps.world.now < .seconds(10))
+        }
+    }
+
+    @Test("An open question keeps nobody alive")
+    func openQuestion() {
+        var apps: SecureApps? = SecureApps(phone: .displayYesNo, lock: .displayYesNo)
+        weak let security = apps?.phone.security
+        weak let manager = apps?.phone.manager
+        apps?.phone.start()
+        apps?.world.run(for: .seconds(5))
+        #expect(apps?.phone.questions.isEmpty == false && security != nil)
+        apps = nil
+        #expect(security == nil && manager == nil)
+    }
+
+    @Test("Who waits when the manager goes is told that there will be no answer")
+    func managerGoes() {
+        let apps = SecureApps(phone: .displayYesNo, lock: .displayYesNo)
+        apps.phone.start()
+        #expect(apps.wait { apps.phone.peripheral?.state == .connected })
+        var manager: CBCentralManager? = apps.phoneDevice.run { CBCentralManager(delegate: nil, queue: nil) }
+        apps.world.run(for: .seconds(1))
+        let security = BluetoothSecurity(manager: manager!)
+        var answers: [String] = []
+        // It waits for a person who does not answer.
+        security.secure(apps.phone.peripheral!) { answer in
+            if case .failure(let error) = answer { answers.append((error as NSError).domain) }
+        }
+        apps.world.run(for: .seconds(2))
+        #expect(answers.isEmpty)
+        manager = nil
+        apps.world.run(for: .zero)
+        #expect(answers == ["CBErrorDomain"])
+    }
+
     @Test("B-K3: a bonded link is encrypted before didConnect")
     func comesBack() {
         let apps = SecureApps()

@@ -36,6 +36,7 @@ struct WorldTests {
             log.add("settle")
             // Whoever is told something may answer at once, and is heard at the same instant.
             if log.all.count == 2 { world.enqueue { log.add("answer at \($0.sinceStart)") } }
+            return true
         }
         world.enqueue { log.add("question at \($0.sinceStart)") }
         world.schedule(after: .seconds(1)) { log.add("later") }
@@ -44,6 +45,21 @@ struct WorldTests {
             log.all == [
                 "question at 0.0 seconds", "settle", "answer at 0.0 seconds", "settle", "later", "settle",
             ])
+    }
+
+    @Test("Who has gone is asked once more, and never again")
+    func settlingEnds() {
+        let world = World(seed: 1)
+        let log = Log()
+        for name in ["a", "b", "c"] {
+            world.beforeTimeMoves {
+                log.add(name)
+                return name != "b"
+            }
+        }
+        for seconds in 1...2 { world.schedule(after: .seconds(seconds)) {} }
+        world.run(for: .seconds(5))
+        #expect(log.all == ["a", "b", "c", "a", "c"])
     }
 
     @Test("A world on its own thread takes work from others, at either pace", arguments: [true, false])

@@ -39,7 +39,10 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
         line.open { [weak self] event in self?.handle(event) }
     }
 
-    deinit { warnOfEnd() }
+    deinit {
+        warnOfEnd()
+        for peripheral in peripherals.values { peripheral.object?.radioGone() }
+    }
 
     /// Who is told. Held weakly.
     open weak var delegate: (any CBCentralManagerDelegate)? {
@@ -55,20 +58,20 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
     /// The peripherals that this host knows by these identifiers, in the order asked; those unknown are left out.
     open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
-        guard line.isPoweredOn(for: self) else { return [] }
-        return line.lock.withLock {
-            identifiers.compactMap { identifier in peers[identifier].map { peripheral(for: $0) } }
+        line.lock.withLock {
+            guard line.isPoweredOn(for: self) else { return [] }
+            return identifiers.compactMap { identifier in peers[identifier].map { peripheral(for: $0) } }
         }
     }
 
     /// The peripherals that this host is connected to, for whichever app, and that have one of these services. The
     /// app must still connect to them. An empty list finds none.
     open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
-        guard line.isPoweredOn(for: self) else { return [] }
         let wanted = Set(serviceUUIDs.map(\.bluetoothUUID))
         return line.lock.withLock {
+            guard line.isPoweredOn(for: self) else { return [] }
             // In the order of their addresses, for a dictionary has none.
-            peers.values.sorted().filter { !wanted.isDisjoint(with: servicesOfConnected($0)) }
+            return peers.values.sorted().filter { !wanted.isDisjoint(with: servicesOfConnected($0)) }
                 .map { peripheral(for: $0) }
         }
     }

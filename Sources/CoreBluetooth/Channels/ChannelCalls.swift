@@ -28,7 +28,8 @@ final class ChannelRegistry: @unchecked Sendable {
     func endAll() {
         let all = lock.withLock {
             defer { cores = [:] }
-            return cores.values.compactMap(\.core)
+            // In the order of their numbers, for a dictionary has none.
+            return cores.sorted { $0.key < $1.key }.compactMap(\.value.core)
         }
         for core in all { core.ended(CBError(.operationCancelled)) }
     }

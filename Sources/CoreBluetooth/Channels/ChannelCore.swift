@@ -59,8 +59,8 @@ extension ChannelCore {
     /// The peer has sent something.
     func received(_ octets: [UInt8]) {
         change {
-            guard state == .open else { return }
-            // Nobody is going to read it; the peer may go on.
+            guard state != .ended else { return }
+            // Nobody is going to read it; the peer may go on, and must if it is to take what is still unsent here.
             guard inputSide.status != .closed else { return acknowledge(octets.count) }
             inbox.append(octets)
             available += octets.count
@@ -96,7 +96,7 @@ extension ChannelCore {
     }
 
     private func acknowledge(_ count: Int) {
-        if state == .open { line.ask(.received(number, count)) }
+        if state != .ended { line.ask(.received(number, count)) }
     }
 
     /// What came before the end is read before the end is told.

@@ -163,7 +163,7 @@ extension StreamSide {
         }
         guard let target else { return }
         // In a world that a test runs, streams speak where the delegates of the manager do.
-        if line.isInTestedWorld { line.later { [weak self] in self?.deliver() } } else { target.signal() }
+        if line.isInTestedWorld { line.onQueue { [weak self] in self?.deliver() } } else { target.signal() }
     }
 
     /// Tells one thing. What follows is told in a turn of its own.

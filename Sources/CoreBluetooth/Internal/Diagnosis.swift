@@ -10,9 +10,13 @@ extension HostLine {
     func warn(_ text: String) { tell("[CoreBluetooth] WARNING: \(text)") }
 
     /// The program has done nothing wrong, and should know nevertheless.
-    func note(_ text: String) { place.report("[CoreBluetooth] WARNING: \(text)") }
+    func note(_ text: String) {
+        if !isOfEndedProgram { place.report("[CoreBluetooth] WARNING: \(text)") }
+    }
 
     private func tell(_ line: String) {
+        // What is left of it in memory is let go of in whatever order.
+        guard !isOfEndedProgram else { return }
         if CoreBluetoothStrictMode.isEnabled { CoreBluetoothStrictMode.end(line) }
         place.report(line)
     }

@@ -25,9 +25,14 @@ final class HostLine: @unchecked Sendable {
     private var adapter: AdapterState = .unknown
     /// Whether the host has told a state.
     private(set) var hasHeardState = false
+    /// How often the radio has ceased to be powered on: what was asked of the app before has ended with it.
+    private var radioEnds = 0
+    /// Which run of the programs at its place this belongs to.
+    private let run: Int
 
     init(queue: DispatchQueue?) {
         place = SessionProvider.current
+        run = place.run
         session = place.makeSession()
         channels = ChannelRegistry(lock: lock)
         isInTestedWorld = session.defaultExecutor != nil
@@ -43,15 +48,23 @@ final class HostLine: @unchecked Sendable {
         session.open(on: executor) { [weak self] event in self?.receive(event) }
     }
 
+    /// Ends it: whoever still waits for an answer is told that there will be none.
     func close() {
-        let wasOpen = lock.withLock {
-            defer { isClosed = true }
-            waiting.removeAll()
-            handle = nil
-            return !isClosed
+        let (wasOpen, unanswered) = lock.withLock {
+            defer {
+                isClosed = true
+                waiting = [:]
+                handle = nil
+            }
+            return (!isClosed, waiting.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value))
         }
         channels.endAll()
-        if wasOpen { session.close() }
+        guard wasOpen else { return }
+        session.close()
+        guard !unanswered.isEmpty else { return }
+        // Each belongs to the queue, on which it is run, and let go of.
+        nonisolated(unsafe) let answers = unanswered
+        onQueue { for then in unsafe answers { then(.failure(.sessionLost)) } }
     }
 
     /// Tells whoever watches the host's security, which Apple's API does not speak of.
@@ -70,10 +83,14 @@ final class HostLine: @unchecked Sendable {
 
     /// Runs `work` later, on the queue.
     func later(_ work: @escaping @Sendable () -> Void) {
-        executor.run { [weak self] in
-            guard let self, !lock.withLock({ self.isClosed }) else { return }
-            SessionProvider.with(place, work)
+        onQueue { [weak self] in
+            if let self, !lock.withLock({ self.isClosed }) { work() }
         }
+    }
+
+    /// Runs `work` later, on the queue, also if the manager is gone by then.
+    func onQueue(_ work: @escaping @Sendable () -> Void) {
+        executor.run { [place] in SessionProvider.with(place, work) }
     }
 
     /// Whether the caller may call a delegate without changing threads.
@@ -103,6 +120,12 @@ extension HostLine {
         return .denied
     }
 
+    /// The power-on that goes on now; `nil` if there is none, or nobody who could use it.
+    var epoch: Int? { lock.withLock { isClosed || adapterAddress == nil ? nil : radioEnds } }
+
+    /// Whether the program to which this belongs has been ended by its system.
+    var isOfEndedProgram: Bool { place.run != run }
+
     /// The adapter's address, by which identifiers are made; `nil` unless it is powered on.
     var adapterAddress: DeviceAddress? {
         guard case .poweredOn(let address) = lock.withLock({ adapter }) else { return nil }
@@ -113,6 +136,7 @@ extension HostLine {
         lock.withLock {
             adapter = state
             hasHeardState = true
+            if adapterAddress == nil { radioEnds += 1 }
         }
         switch state {
         case .unsupported(let reason), .unauthorized(let reason): note("Bluetooth cannot be used: \(reason)")

@@ -48,6 +48,8 @@ final class RequestExchange: @unchecked Sendable {
     let isRead: Bool
     let needsResponse: Bool
     let line: HostLine
+    /// The power-on in which it was asked.
+    private let epoch: Int?
     private var isAnswered = false
     private var isReported = false
 
@@ -56,6 +58,7 @@ final class RequestExchange: @unchecked Sendable {
         self.isRead = isRead
         self.needsResponse = needsResponse
         self.line = line
+        epoch = line.epoch
     }
 
     /// True at the first call.
@@ -75,16 +78,19 @@ final class RequestExchange: @unchecked Sendable {
     private func remind() {
         let isLate = line.lock.withLock {
             defer { isReported = true }
-            return !isAnswered && !isReported
+            return !isAnswered && !isReported && isOpen
         }
         if isLate { report("has not been answered for 30 seconds; the central has given up by its ATT timeout") }
     }
 
     deinit {
         // The app has let go of the request: nobody can answer it any more.
-        guard needsResponse && !isAnswered && !isReported else { return }
+        guard needsResponse && !isAnswered && !isReported && isOpen else { return }
         report("was never answered; the central waits until its ATT timeout of 30 seconds")
     }
+
+    /// Whether the central can still be told: with the radio, or the manager, the link has gone.
+    private var isOpen: Bool { epoch != nil && line.epoch == epoch }
 
     private func report(_ what: String) {
         line.warn(

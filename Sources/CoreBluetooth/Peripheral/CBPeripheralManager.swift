@@ -11,6 +11,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     var advertising = Advertising.off
     /// Services that the app has added, published or about to be.
     var localServices: [LocalService] = []
+    var lastAdded = 0
+    /// By their numbers: services that were removed before the host had answered to their adding.
+    var withdrawnWhileAdding: Set<Int> = []
     /// Published characteristics, by the handle of their value, and the reverse.
     var characteristics: [AttributeHandle: CBMutableCharacteristic] = [:]
     var handles: [ObjectIdentifier: AttributeHandle] = [:]

@@ -42,7 +42,8 @@ extension CBPeripheralManager {
                 // Powered off, advertising pauses; below that it has stopped.
                 if line.state.rawValue < CBManagerState.poweredOff.rawValue {
                     advertising = .off
-                    mustClearDatabase = mustClearDatabase || !localServices.isEmpty
+                    mustClearDatabase =
+                        mustClearDatabase || !localServices.isEmpty || !withdrawnWhileAdding.isEmpty
                     forgetServices()
                     lostChannels.formUnion(publishedChannels)
                     publishedChannels = []

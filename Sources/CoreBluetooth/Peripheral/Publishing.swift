@@ -3,6 +3,8 @@ import HostInterface
 
 /// A service that the app has added, as it was then.
 struct LocalService {
+    /// Which adding of which service it is: the same one may be added again while the first time is under way.
+    let number: Int
     let service: CBMutableService
     let characteristics: [CBMutableCharacteristic]
     /// Where it stands, once published.
@@ -15,8 +17,10 @@ extension CBPeripheralManager {
             let definition = try define(service)
             line.lock.withLock {
                 let characteristics = (service.characteristics ?? []).compactMap { $0 as? CBMutableCharacteristic }
-                localServices.append(LocalService(service: service, characteristics: characteristics))
-                line.ask(.addService(definition)) { [weak self] answer in self?.published(service, answer) }
+                lastAdded += 1
+                let number = lastAdded
+                localServices.append(LocalService(number: number, service: service, characteristics: characteristics))
+                line.ask(.addService(definition)) { [weak self] answer in self?.published(service, number, answer) }
             }
         } catch {
             line.misuse("\(service) cannot be added: \(error.reason)")
@@ -24,13 +28,16 @@ extension CBPeripheralManager {
         }
     }
 
-    private func published(_ service: CBMutableService, _ answer: HostLine.Answer) {
+    private func published(_ service: CBMutableService, _ number: Int, _ answer: HostLine.Answer) {
         line.lock.withLock {
-            let index = localServices.firstIndex { $0.service === service && $0.handle == nil }
+            let index = localServices.firstIndex { $0.number == number }
+            let isWithdrawn = withdrawnWhileAdding.remove(number) != nil
             switch answer {
             case .success(.published(let place)):
-                // Removed while it was being added: the host removes it too.
-                guard let index else { return line.ask(.removeService(place.handle)) }
+                guard let index else {
+                    // With all services it is gone from the host already, and its handle may be another's.
+                    return isWithdrawn ? line.ask(.removeService(place.handle)) : ()
+                }
                 localServices[index].handle = place.handle
                 for (characteristic, handle) in zip(localServices[index].characteristics, place.characteristics) {
                     characteristics[handle] = characteristic
@@ -50,8 +57,12 @@ extension CBPeripheralManager {
             }
             let local = localServices.remove(at: index)
             forget(local)
-            // If it is still being added, the answer to that removes it.
-            if let handle = local.handle { line.ask(.removeService(handle)) }
+            if let handle = local.handle {
+                line.ask(.removeService(handle))
+            } else {
+                // The answer to the adding removes it.
+                withdrawnWhileAdding.insert(local.number)
+            }
         }
     }
 
@@ -59,6 +70,7 @@ extension CBPeripheralManager {
     func forgetServices() {
         for local in localServices { forget(local) }
         localServices.removeAll()
+        withdrawnWhileAdding.removeAll()
     }
 
     private func forget(_ local: LocalService) {
@@ -98,13 +110,25 @@ extension CBPeripheralManager {
             guard let handle else { throw Refusal("\(included), which it includes, must be published before it") }
             definition.includedServices.append(handle)
         }
+        var seen: [CBMutableCharacteristic] = []
         for characteristic in service.characteristics ?? [] {
             guard let characteristic = characteristic as? CBMutableCharacteristic else {
                 throw Refusal("\(characteristic) belongs to a remote device")
             }
+            guard isFree(characteristic), !seen.contains(where: { $0 === characteristic }) else {
+                throw Refusal("\(characteristic) stands in a published service already; make one for each place")
+            }
+            seen.append(characteristic)
             definition.characteristics.append(try define(characteristic))
         }
         return definition
+    }
+
+    /// Whether no service of this manager has it. One object cannot say for which of two places a value is.
+    private func isFree(_ characteristic: CBMutableCharacteristic) -> Bool {
+        line.lock.withLock {
+            !localServices.contains { $0.characteristics.contains { $0 === characteristic } }
+        }
     }
 
     private func define(_ characteristic: CBMutableCharacteristic) throws(Refusal) -> CharacteristicDefinition {
@@ -144,12 +168,19 @@ extension CBPeripheralManager {
         let uuid = descriptor.uuid.bluetoothUUID
         switch descriptor.value {
         case let text as String where uuid == .userDescription:
-            return DescriptorDefinition(uuid: uuid, value: Array(text.utf8))
+            return DescriptorDefinition(uuid: uuid, value: try short(Array(text.utf8), of: descriptor))
         case let data as Data where uuid == .presentationFormat:
-            return DescriptorDefinition(uuid: uuid, value: Array(data))
+            return DescriptorDefinition(uuid: uuid, value: try short(Array(data), of: descriptor))
         default:
             throw Refusal("\(descriptor) needs a value: a String for 2901, Data for 2904")
         }
+    }
+
+    private func short(_ value: [UInt8], of descriptor: CBDescriptor) throws(Refusal) -> [UInt8] {
+        guard value.count <= longestValue else {
+            throw Refusal("\(descriptor) has a value of more than \(longestValue) octets")
+        }
+        return value
     }
 
     /// What a central may do and what it is told that it can do are two things; they should agree.

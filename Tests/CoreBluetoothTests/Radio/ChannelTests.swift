@@ -159,6 +159,37 @@ struct ChannelTests {
         #expect(!scene.world.reports.contains { $0.text.contains("nobody holds it") })
     }
 
+    @Test("B-J1: a writer that closes goes on taking what comes, so that a peer that echoes can take the rest")
+    func closesBeforeAnEcho() throws {
+        let (phone, lock) = try channel()
+        phone.reads = false
+        lock.reads = false
+        // Both ways are full, and nobody reads.
+        phone.toWrite = Array(repeating: 5, count: 200_000)
+        lock.toWrite = Array(repeating: 6, count: 200_000)
+        phone.write()
+        lock.write()
+        scene.world.run(for: .seconds(20))
+        let taken = 200_000 - phone.toWrite.count
+        phone.close()
+        // The peer reads only when it has written.
+        #expect(scene.wait(for: .seconds(60)) { _ in lock.toWrite.isEmpty })
+        while lock.received.count < taken, scene.wait(for: .seconds(20), { _ in lock.read() > 0 }) {}
+        #expect(lock.received.count == taken)
+        #expect(scene.wait { _ in lock.log.contains("in end") })
+    }
+
+    @Test("The app lets go of its manager: both streams tell it, in a test too")
+    func managerGoes() throws {
+        let (phone, lock) = try channel()
+        _ = phone.take()
+        _ = lock.take()
+        scene.app.dropManager()
+        scene.world.run(for: .seconds(1))
+        #expect(phone.take().sorted() == ["in error CBError 5", "out error CBError 5"])
+        #expect(lock.log.contains { $0.hasPrefix("in e") })
+    }
+
     @Test("One closed stream of two does not end the channel")
     func closesOne() throws {
         let (phone, lock) = try channel()
