@@ -113,7 +113,7 @@ struct StrictModeTests {
         check(result, "A read request was never answered")
     }
 
-    @Test("What is no mistake of the program does not end it: no radio, a name that is too long")
+    @Test("What is no mistake of the program does not end it: no radio, a name that is too long, a service not added")
     func notes() async {
         await #expect(processExitsWith: .success) {
             CoreBluetoothStrictMode.isEnabled = true
@@ -121,11 +121,14 @@ struct StrictModeTests {
             let phone = world.addDevice("Phone")
             let app = phone.run { PeripheralApp() }
             world.run(for: .seconds(1))
-            app.manager.startAdvertising([CBAdvertisementDataLocalNameKey: String(repeating: "long ", count: 20)])
+            app.manager.startAdvertising([
+                CBAdvertisementDataLocalNameKey: String(repeating: "long ", count: 20),
+                CBAdvertisementDataServiceUUIDsKey: [CBUUID(string: "FFF0")],
+            ])
             world.run(for: .seconds(1))
             phone.permission = .denied
             world.run(for: .seconds(1))
-            precondition(world.reports.count == 2)
+            precondition(world.reports.count == 3)
             withExtendedLifetime(app) {}
         }
     }

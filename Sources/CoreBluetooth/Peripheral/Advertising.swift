@@ -66,7 +66,8 @@ extension CBPeripheralManager {
         let missing = content.services.filter { uuid in !known.contains { $0.uuid.bluetoothUUID == uuid } }
         if !missing.isEmpty {
             let list = missing.map(\.description).joined(separator: ", ")
-            line.warn("\(self) advertises services that have not been added: \(list). \(remedy)")
+            // A program may want no more than to be seen, so this is no mistake in itself.
+            line.note("\(self) advertises services that have not been added: \(list). \(remedy)")
         }
     }
 

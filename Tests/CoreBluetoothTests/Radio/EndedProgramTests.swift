@@ -38,7 +38,7 @@ struct EndedProgramTests {
         #expect(scene.world.reports.last?.text.contains("powered on state") == true)
     }
 
-    @Test("B-B5: a question that ended with the radio need not be answered, in whatever state the radio is")
+    @Test("A question that ended with the radio need not be answered, in whatever state the radio is")
     func questionsOfAnEarlierPowerOn() throws {
         for comesBack in [false, true] {
             let scene = LockWorld()
