@@ -26,6 +26,8 @@ public final class SensorWatch: NSObject {
     private let say: (String) -> Void
     private var central: CBCentralManager?
     private var sensor: CBPeripheral?
+    /// What has the service, but not the value.
+    private var passedOver: [CBPeripheral] = []
     private var characteristic: CBCharacteristic?
     private var askedAt: TimeInterval?
 
@@ -83,6 +85,14 @@ public final class SensorWatch: NSObject {
         }
     }
 
+    private func passOver(_ peripheral: CBPeripheral) {
+        say("\(peripheral.name ?? "it") has no \(value.uuidString); looking for another")
+        passedOver.append(peripheral)
+        sensor = nil
+        central?.cancelPeripheralConnection(peripheral)
+        look()
+    }
+
     private func note(_ state: String) {
         states.append(state)
         say("Bluetooth is \(state)")
@@ -115,7 +125,7 @@ extension SensorWatch: CBCentralManagerDelegate {
         rssi RSSI: NSNumber
     ) {
         sightings += 1
-        guard connects, sensor == nil else { return }
+        guard connects, sensor == nil, !passedOver.contains(peripheral) else { return }
         sensor = peripheral
         peripheral.delegate = self
         central.stopScan()
@@ -131,7 +141,7 @@ extension SensorWatch: CBCentralManagerDelegate {
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
     ) {
         say("disconnected")
-        characteristic = nil
+        if peripheral == sensor { characteristic = nil }
     }
 }
 
@@ -144,7 +154,8 @@ extension SensorWatch: CBPeripheralDelegate {
     public func peripheral(
         _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
     ) {
-        guard !fail("no characteristics", error), let found = service.characteristics?.first else { return }
+        guard !fail("no characteristics", error) else { return }
+        guard let found = service.characteristics?.first else { return passOver(peripheral) }
         characteristic = found
         peripheral.setNotifyValue(true, for: found)
     }

@@ -26,7 +26,8 @@ package struct Tool {
             return try dispatch(arguments)
         } catch {
             printError("ble: \(error.message)\(error.message.hasSuffix("?") ? "" : ".")")
-            let command = arguments.first.flatMap { name in CommandSyntax.all.first { $0.name == name } }
+            let others = CommandSyntax.all.filter { $0.name != CommandSyntax.help.name }
+            let command = arguments.first.flatMap { name in others.first { $0.name == name } }
             printError("Try \"ble help\(command.map { " " + $0.name } ?? "")\".")
             return .usage
         }

@@ -46,7 +46,7 @@ package enum RadioAddress: Equatable, Sendable {
         case ("tcp", nil): throw Self.malformed(text, "tcp:HOST:PORT, such as tcp:localhost:6402")
         default:
             throw Malformed(
-                description: "\"\(text)\" names no radio. The kinds are simulated, simulated:FILE, hci:NUMBER, "
+                description: "\"\(text)\" names no radio. The kinds are simulated, hci:NUMBER, "
                     + "serial:DEVICE@BAUD, tcp:HOST:PORT and unix:PATH.")
         }
     }

@@ -79,7 +79,15 @@ struct DeviceCommandTests {
         let lines = try objects(run("subscribe", "Strap", "2A37", "--seconds", "5", "--json").output)
         #expect((3...5).contains(lines.count) && lines[0]["value"] as? String == "003C")
         let refused = run("subscribe", "KL940704079", "2A24")
-        #expect(refused.status == .failure && refused.errors.contains("not supported"))
+        #expect(refused.status == .failure && refused.errors.contains("2A24 of \"KL940704079\" does not notify"))
+    }
+
+    @Test("soak: a report that could not be written is told before the test")
+    func unwritable() {
+        let result = run("soak", "--html", "/nowhere/soak.html")
+        #expect(result.status == .failure)
+        #expect(result.output.isEmpty)
+        #expect(result.errors.contains("/nowhere/soak.html cannot be written"))
     }
 
     @Test("A time limit ends a command that waits for ever, with a sentence")

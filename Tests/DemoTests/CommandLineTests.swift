@@ -33,6 +33,10 @@ struct CommandLineTests {
         #expect(run("air", "--unix", "").errors.contains("--unix needs a path"))
         #expect(run("scan", "--json=yes").errors.contains("--json takes no value"))
         #expect(run("scan", "here").errors.contains("\"here\" is one argument too many"))
+        #expect(run("browse").errors.contains("DEVICE is missing"))
+        #expect(run("read", "Strap").errors.contains("ble: CHARACTERISTIC is missing"))
+        #expect(run("write", "Strap").errors.contains("ble: CHARACTERISTIC and VALUE are missing"))
+        #expect(run("help", "scna").errors.hasSuffix("Try \"ble help\"."))
         #expect(run("demo", "--seed", "-1").status == .usage)
         #expect(run("scan", "--radio", "teapot:1").status == .usage)
     }

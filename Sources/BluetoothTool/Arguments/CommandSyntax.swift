@@ -53,7 +53,10 @@ extension CommandSyntax {
         guard parsed.operands.count <= operandCount.upperBound else {
             throw UsageError("\"\(parsed.operands[operandCount.upperBound])\" is one argument too many")
         }
-        guard parsed.operands.count >= operandCount.lowerBound else { throw UsageError("\(operands) is missing") }
+        guard parsed.operands.count >= operandCount.lowerBound else {
+            let missing = operands.split(separator: " ")[parsed.operands.count..<operandCount.lowerBound]
+            throw UsageError(missing.joined(separator: " and ") + (missing.count == 1 ? " is missing" : " are missing"))
+        }
         return parsed
     }
 

@@ -5,7 +5,8 @@ extension CommandSyntax {
     static let connect = CommandSyntax(
         name: "connect", summary: "connect to a device, and watch the link", operands: "DEVICE", operandCount: 1...1,
         discussion: """
-            Connects, tells the link's signal strength every second, and why it ended. \(DeviceChoice.help)
+            Connects, tells the link's signal strength every second, and why it ended.
+            \(DeviceChoice.help)
             """,
         options: RunSettings.options(timeout: "for ever if left out") + [
             OptionSyntax(name: "--seconds", value: "N", help: "stay so long, 0...86400 (5 if left out)")
@@ -17,7 +18,8 @@ extension CommandSyntax {
         operandCount: 1...1,
         discussion: """
             Connects, discovers services, characteristics and descriptors, and reads what can be read. Values of known
-            kinds are put into words. \(DeviceChoice.help)
+            kinds are put into words.
+            \(DeviceChoice.help)
             """,
         options: RunSettings.options(timeout: "60 if left out") + [
             DeviceCommand.serviceOption,

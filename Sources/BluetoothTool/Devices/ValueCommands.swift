@@ -138,6 +138,10 @@ struct SubscribeCommand {
         return command.onLink { peripheral in
             let begin = peripheral.time.now
             let found = try await attribute.find(in: peripheral, service: service)
+            guard !found.properties.isDisjoint(with: [.notify, .indicate]) else {
+                throw CommandFailure(
+                    sentence: "\(found.uuid.uuidString) of \(peripheral.label) does not notify; read it: ble read")
+            }
             let supervisor = ConnectionSupervisor(of: peripheral)
             let values = supervisor.values(of: found.uuid, in: found.service)
             let events = supervisor.events()

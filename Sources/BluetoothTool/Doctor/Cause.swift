@@ -112,7 +112,9 @@ package enum Cause: String, CaseIterable, Sendable {
             "the device has nothing to say, or forgets its subscriptions: make it send, and "
                 + "call setNotifyValue(true) anew after each connection"
         case .readRefused: "see its properties: ble browse DEVICE"
-        case .needsPairing: "pair with the device"
+        case .needsPairing:
+            "pair with the device: CoreBluetooth begins by itself; where a code is asked for, the program answers "
+                + "by BluetoothSecurity (BluetoothExtensions)"
         case .noAnswer: "the device's program must respond to each request exactly once (respond(to:withResult:))"
         case .writeVanishes: "write with response (.withResponse); without the property CoreBluetooth drops the write"
         case .writeRefused: "see the code in the device's documentation"

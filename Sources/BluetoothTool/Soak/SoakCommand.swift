@@ -70,7 +70,17 @@ struct SoakCommand {
 
     func run() -> ToolStatus {
         let run = CommandRun(tool: tool, settings: settings)
-        return isPeer ? runPeer(run) : runTest(run)
+        if isPeer { return runPeer(run) }
+        // Better now than after the test.
+        guard let path = files.map(\.path).first(where: { !Self.canWrite($0) }) else { return runTest(run) }
+        tool.printError("ble: \(path) cannot be written; see that its folder is there, and that you may write to it.")
+        return .failure
+    }
+
+    private static func canWrite(_ path: String) -> Bool {
+        let manager = FileManager.default
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        return manager.isWritableFile(atPath: manager.fileExists(atPath: path) ? path : folder)
     }
 
     /// Loses packets by chance that repeats: the same packets in each run.
