@@ -15,9 +15,11 @@ for second in 1...10 {
     DispatchQueue.main.asyncAfter(deadline: .now() + .seconds(second)) {
         if second == 1, watch.states.last == "on" { watch.look() }
         if let time = watch.answerTime { print("an answer took \(Int(time * 1000)) ms") }
+        if second == 10 {
+            if watch.answerTime == nil { print("no sensor with FFF0 and FFF1 has answered") }
+            exit(watch.answerTime != nil && watch.problem == nil ? 0 : 1)
+        }
         watch.ask()
-        if second == 10, watch.answerTime == nil { print("no sensor with FFF0 and FFF1 has answered") }
-        if second == 10 { exit(watch.answerTime != nil && watch.problem == nil ? 0 : 1) }
     }
 }
 dispatchMain()
