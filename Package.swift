@@ -74,7 +74,8 @@ let package = Package(
         .target(
             name: "BluetoothSimulation",
             dependencies: [
-                "CoreBluetooth", "Backends", "Simulation", "Host", "HostInterface", "BluetoothTypes", "EventLoop",
+                "CoreBluetooth", "Backends", "Simulation", "Host", "HostInterface", "Storage", "BluetoothTypes",
+                "EventLoop",
             ]),
         .target(name: "BluetoothToolkit", dependencies: ["CoreBluetooth"]),
         // Layer 8: executables.
@@ -121,6 +122,7 @@ let package = Package(
             name: "echo-central", dependencies: ["EchoChannel"], path: "Examples/Programs/echo-central"),
         .executableTarget(
             name: "echo-peripheral", dependencies: ["EchoChannel"], path: "Examples/Programs/echo-peripheral"),
+        .target(name: "ResumingTransfer", dependencies: ["CoreBluetooth"], path: "Examples/ResumingTransfer"),
         .executableTarget(name: "smart-lock", dependencies: ["SmartLock"], path: "Examples/Programs/smart-lock"),
         .executableTarget(
             name: "two-roles-central", dependencies: ["TwoRoles"], path: "Examples/Programs/two-roles-central"),
@@ -133,6 +135,10 @@ let package = Package(
         .executableTarget(
             name: "sensor-watch", dependencies: ["SensorWatch"], path: "Examples/Programs/sensor-watch"),
         .executableTarget(name: "which-lock", dependencies: ["WhichLock"], path: "Examples/Programs/which-lock"),
+        .executableTarget(
+            name: "resuming-download", dependencies: ["ResumingTransfer"], path: "Examples/Programs/resuming-download"),
+        .executableTarget(
+            name: "resuming-upload", dependencies: ["ResumingTransfer"], path: "Examples/Programs/resuming-upload"),
         // Tests.
         .target(name: "ProtocolTestKit", dependencies: ["ByteCodec", "EventLoop"]),
         .testTarget(name: "FaultRunTests", dependencies: ["FaultRunKit"]),
@@ -207,7 +213,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "CoreBluetoothTests",
-            dependencies: ["CoreBluetooth", "BluetoothSimulation", "Backends", "BluetoothTypes", "HostInterface"]),
+            dependencies: [
+                "CoreBluetooth", "BluetoothSimulation", "ResumingTransfer", "Backends", "BluetoothTypes",
+                "HostInterface",
+            ]),
         .testTarget(name: "InterfaceTests", dependencies: ["CoreBluetooth", "BluetoothSimulation"]),
         .testTarget(
             name: "BluetoothToolkitTests",

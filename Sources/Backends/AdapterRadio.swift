@@ -12,6 +12,7 @@ package final class AdapterRadio: SessionFactory, HostOwner, LoopParticipant, @u
     private let realTimeLoop = RealTimeLoop()
     private let connect: (RealTimeLoop) throws(TransportError) -> any Transport
     private var life: AdapterLife
+    package let program: ProgramRun
     private var transport: (any Transport)?
     private var host: Host!
     private let isForbidden: Mutex<Bool>
@@ -28,16 +29,19 @@ package final class AdapterRadio: SessionFactory, HostOwner, LoopParticipant, @u
     ///   - isForbidden: whether it is clear already that this process may not open it.
     ///   - capture: a file to record the traffic in, as Wireshark and btmon read it. A radio that is opened again goes
     ///     on in the file with ".2" behind its name, and so on.
+    ///   - program: whose managers use it.
     ///   - connect: makes the transport, on the loop's thread. For a device, it is called again when one is lost.
     package init(
         place: String, kind: AdapterLife.Kind, configuration: HostConfiguration,
         bonds: any BondStorage = MemoryBondStorage(), isForbidden: Bool = false, capture: String? = nil,
+        program: ProgramRun = .ofThisProcess(),
         connect: @escaping (RealTimeLoop) throws(TransportError) -> any Transport
     ) {
         self.connect = connect
         self.isForbidden = Mutex(isForbidden)
         self.capture = capture
         life = AdapterLife(place: place, kind: kind)
+        self.program = program
         host = Host(configuration: configuration, bonds: bonds) { [unowned self] packet in transport?.send(packet) }
         // Later: a host is not called from inside its own call.
         host.onTrouble = { [unowned self] trouble in realTimeLoop.enqueue { [self] _ in feed(.trouble(trouble)) } }

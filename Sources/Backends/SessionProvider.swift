@@ -7,11 +7,12 @@ import Synchronization
 package protocol SessionFactory: AnyObject, Sendable {
     func makeSession() -> any HostSession
 
+    /// The run of the program whose managers these are, and what it keeps. Each manager keeps to the one that was
+    /// there when it was made.
+    var program: ProgramRun { get }
+
     /// Whether the system lets this program use the radio. From any thread.
     var permission: RadioPermission { get }
-
-    /// The number of the run of the programs here; it grows when the system ends them. From any thread.
-    var run: Int { get }
 
     /// Takes one line of diagnosis, such as a misuse of the API.
     func report(_ line: String)
@@ -23,11 +24,11 @@ package protocol SessionFactory: AnyObject, Sendable {
     func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void)
 }
 
-/// An ordinary process: real time, and diagnosis to standard error.
+/// An ordinary process: real time, and diagnosis to standard error. Nothing is kept.
 extension SessionFactory {
-    package var permission: RadioPermission { .allowed }
+    package var program: ProgramRun { ProgramRun() }
 
-    package var run: Int { 0 }
+    package var permission: RadioPermission { .allowed }
 
     package func report(_ line: String) { writeToStandardError(line) }
 

@@ -1,5 +1,6 @@
 import BluetoothTypes
 import Simulation
+import Storage
 
 /// The world that comes with the library, for programs whose radio is `simulated`: this computer, and what lies around.
 enum SimulatedPlace {
@@ -14,7 +15,10 @@ enum SimulatedPlace {
             ScriptedPeripheral(neighbour.script(neighbour.name, address), on: device).start()
         }
         WorldThread(world, pace: .realTime).start()
-        return SimulatedRadio(device: computer, runsOnTheWorldsLoop: false)
+        // What is learnt of a made-up world is not mixed into what the user's programs know.
+        return SimulatedRadio(
+            device: computer, runsOnTheWorldsLoop: false, program: ProgramRun.nameOfThisProcess,
+            state: .ofEnvironment() ?? .inMemory())
     }
 
     private struct Neighbour {

@@ -1,3 +1,4 @@
+import Backends
 import HostInterface
 import Simulation
 
@@ -84,6 +85,10 @@ extension SimulatedDevice {
     public func resetBluetooth(for duration: Duration = .seconds(1)) { hosted.crashBluetooth(for: duration) }
 
     /// The system ends the app, as when memory is short: nobody calls its delegates any more, and its links, its scan
-    /// and its services go. Start it anew by ``run(_:)``.
-    public func endApp() { hosted.endPrograms() }
+    /// and its services go, with a goodbye to whom it was connected to. Start it anew by ``run(_:)``: managers with a
+    /// restore identifier find again what they had. ``killApp()`` ends it without a goodbye.
+    public func endApp() {
+        radio.endProgram()
+        hosted.endPrograms()
+    }
 }

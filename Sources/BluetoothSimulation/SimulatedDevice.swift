@@ -13,7 +13,7 @@ public final class SimulatedDevice {
     /// `AA:BB:CC:DD:EE:FF`.
     public let address: String
     let hosted: HostedDevice
-    private let radio: SimulatedRadio
+    let radio: SimulatedRadio
     let executor: WorldExecutor
     let programs: ProgramList
 
@@ -58,7 +58,10 @@ public final class SimulatedDevice {
     public func setBluetooth(on isOn: Bool) { hosted.setPowered(isOn) }
 
     /// Silences the device in the middle of a bit. Its programs are dead; so is what its radio knew.
-    public func removeBattery() { hosted.removePower() }
+    public func removeBattery() {
+        radio.endProgram()
+        hosted.device.removeFromAir()
+    }
 
     /// Gives it power again. Programs must be started anew by ``run(_:)``.
     public func insertBattery() { hosted.device.returnToAir() }

@@ -50,8 +50,10 @@ extension Host {
         guard publishers[characteristic] == key.client else {
             return fail(key, .invalidParameters("This client has published no characteristic at \(characteristic)."))
         }
+        // A dead link has its subscriptions until it has ended.
         let subscribers = links.indices.filter {
-            peers?.contains(links[$0].peer) ?? true && !links[$0].bearer.subscription(to: characteristic).isEmpty
+            !links[$0].isReplaced && peers?.contains(links[$0].peer) ?? true
+                && !links[$0].bearer.subscription(to: characteristic).isEmpty
         }
         guard !subscribers.isEmpty else { return finish(key, .success(.done)) }
         openShares[key] = subscribers.count

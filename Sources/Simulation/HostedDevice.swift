@@ -21,7 +21,6 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
     private var keyGenerator: SeededGenerator
     /// Read by the programs' threads too.
     private let currentPolicy = Mutex(ProgramPolicy())
-    private let runs = Atomic(0)
     /// Takes a sentence for the programs' developer; see ``Host/onAdvice``.
     package var onAdvice: ((String) -> Void)?
 
@@ -89,16 +88,6 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
     /// The system ends the programs on this device.
     package func endPrograms() {
         let now = world.now
-        runs.add(1, ordering: .relaxed)
         withHost { $0.endPrograms(at: now) }
-    }
-
-    /// How often the programs on this device have been ended, or died with its power. From any thread.
-    package var run: Int { runs.load(ordering: .relaxed) }
-
-    /// Takes the power away, from the programs too.
-    package func removePower() {
-        runs.add(1, ordering: .relaxed)
-        device.removeFromAir()
     }
 }

@@ -36,6 +36,12 @@ package final class StateDirectory: Sendable {
         ofUser { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
     }
 
+    /// The folder that `BLE_STATE` names; `nil` without it.
+    package static func ofEnvironment() -> StateDirectory? {
+        guard let path = unsafe getenv(variable).map({ unsafe String(cString: $0) }), !path.isEmpty else { return nil }
+        return StateDirectory(path: path)
+    }
+
     /// - Parameter environment: the value of a variable.
     package static func ofUser(_ environment: (String) -> String?) -> StateDirectory {
         if let path = environment(variable), !path.isEmpty { return StateDirectory(path: path) }

@@ -16,12 +16,12 @@ struct RowsTests {
     static let commands = Set(code.filter { $0.hasPrefix("./ble ") }).sorted()
     static let filters = Set(code.filter { $0.hasPrefix("./test ") }).sorted()
 
-    @Test("Every row of the four texts but C8 is there")
+    @Test("Every row of the four texts is there")
     func rows() {
         let rows = [("A", 8), ("B", 5), ("C", 16), ("D", 3)].flatMap { letter, count in
             (1...count).map { "\(letter)\($0)" }
         }
-        for row in rows where row != "C8" { #expect(Self.page.contains("| \(row) |"), "\(row)") }
+        for row in rows { #expect(Self.page.contains("| \(row) |"), "\(row)") }
     }
 
     @Test("A command of the table succeeds", arguments: commands)

@@ -57,6 +57,7 @@ private final class Program {
     private let pipe = Pipe()
     private(set) var output = ""
     private static let limit = 60.0
+    private let state = NSTemporaryDirectory() + "state-" + UUID().uuidString
 
     init(_ product: String, _ arguments: [String] = [], radio: String? = nil) throws {
         // The products lie beside the tests.
@@ -65,6 +66,7 @@ private final class Program {
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
         process.environment?["BLE_RADIO"] = radio
+        process.environment?["BLE_STATE"] = state
         process.standardOutput = pipe
         process.standardError = pipe
         process.standardInput = FileHandle.nullDevice
@@ -72,7 +74,10 @@ private final class Program {
         try? pipe.fileHandleForWriting.close()
     }
 
-    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        try? FileManager.default.removeItem(atPath: state)
+    }
 
     func interrupt() { process.interrupt() }
 

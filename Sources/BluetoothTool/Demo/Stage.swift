@@ -42,8 +42,8 @@ final class NarratedRadio: SessionFactory {
     }
 
     func makeSession() -> any HostSession { narrator.overhear(radio.makeSession()) }
+    var program: ProgramRun { radio.program }
     var permission: RadioPermission { radio.permission }
-    var run: Int { radio.run }
     func report(_ line: String) { narrator.logged(line) }
     var secondsSince2001: Double { radio.secondsSince2001 }
     func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) {

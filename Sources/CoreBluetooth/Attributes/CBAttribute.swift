@@ -2,10 +2,10 @@
 // `@unchecked`: what changes in it and in its subclasses is read and written under `lock`, which the attributes of
 // one peer share with their manager. Attributes that an app makes have a lock of their own.
 open class CBAttribute: NSObject, @unchecked Sendable {
-    let lock: NSRecursiveLock
+    let lock: StateLock
     private let kind: CBUUID
 
-    init(uuid: CBUUID, lock: NSRecursiveLock) {
+    init(uuid: CBUUID, lock: StateLock) {
         kind = uuid
         self.lock = lock
         super.init()

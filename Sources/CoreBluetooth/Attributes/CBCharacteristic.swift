@@ -6,8 +6,8 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
     weak var owner: CBService?
     var currentProperties: CBCharacteristicProperties
     var currentValue: Data?
-    var currentDescriptors: [CBDescriptor]?
-    var isSubscribed = false
+    var currentDescriptors: [CBDescriptor]? { didSet { lock.markChanged() } }
+    var isSubscribed = false { didSet { lock.markChanged() } }
     /// Where it stands at the peer; `nil` for a characteristic of this device.
     let remote: RemoteCharacteristic?
 
@@ -22,7 +22,7 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
         remote = nil
         currentProperties = properties
         currentValue = value
-        super.init(uuid: uuid, lock: NSRecursiveLock())
+        super.init(uuid: uuid, lock: StateLock())
     }
 
     /// The service it belongs to; `nil` when that is gone.

@@ -18,7 +18,7 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
     init(localType uuid: CBUUID, value: Any?) {
         remote = nil
         currentValue = value
-        super.init(uuid: uuid, lock: NSRecursiveLock())
+        super.init(uuid: uuid, lock: StateLock())
     }
 
     /// The characteristic it belongs to; `nil` when that is gone.

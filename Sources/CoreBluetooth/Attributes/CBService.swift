@@ -4,13 +4,13 @@ import HostInterface
 open class CBService: CBAttribute, @unchecked Sendable {
     // Under `lock`, like everything that changes here.
     weak var owner: CBPeripheral?
-    var discoveredIncludedServices: [CBService]?
-    var discoveredCharacteristics: [CBCharacteristic]?
+    var discoveredIncludedServices: [CBService]? { didSet { lock.markChanged() } }
+    var discoveredCharacteristics: [CBCharacteristic]? { didSet { lock.markChanged() } }
     /// Where it stands at the peer; `nil` for a service of this device.
     let remote: RemoteService?
     private let primary: Bool
 
-    init(remote: RemoteService, of peripheral: CBPeripheral, lock: NSRecursiveLock) {
+    init(remote: RemoteService, of peripheral: CBPeripheral, lock: StateLock) {
         self.remote = remote
         primary = remote.isPrimary
         owner = peripheral
@@ -20,7 +20,7 @@ open class CBService: CBAttribute, @unchecked Sendable {
     init(localType uuid: CBUUID, primary: Bool) {
         remote = nil
         self.primary = primary
-        super.init(uuid: uuid, lock: NSRecursiveLock())
+        super.init(uuid: uuid, lock: StateLock())
     }
 
     /// Whose service it is; `nil` for a service of this device, and when the peripheral is gone.

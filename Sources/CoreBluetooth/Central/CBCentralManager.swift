@@ -8,9 +8,9 @@ import HostInterface
 open class CBCentralManager: CBManager, @unchecked Sendable {
     weak var currentDelegate: (any CBCentralManagerDelegate)?
     /// The scan that the app wants, also while the radio is off.
-    var wantedScan: ScanFilter?
+    var wantedScan: ScanFilter? { didSet { line.lock.markChanged() } }
     /// The peripherals that the app holds, or that wait to be handed to it.
-    var peripherals: [PeerID: WeakPeripheral] = [:]
+    var peripherals: [PeerID: WeakPeripheral] = [:] { didSet { line.lock.markChanged() } }
     /// What the adapter knows of peers, by the identifiers under which the app asks for them.
     var knowledge: [PeerID: PeerKnowledge] = [:]
     var peers: [UUID: PeerID] = [:]
@@ -32,10 +32,12 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     ///   - delegate: who is told. Held weakly.
     ///   - queue: where the delegate is called; `nil` means the main queue, and in a simulated world the world's own
     ///     loop.
-    ///   - options: by the keys `CBCentralManagerOption…`.
+    ///   - options: by the keys `CBCentralManagerOption…`. With a restore identifier its scan and its peripherals are
+    ///     found again by the next run of the program: see `willRestoreState`.
     public init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
         super.init(line: HostLine(queue: queue))
         currentDelegate = delegate
+        restoreState(options)
         line.open { [weak self] event in self?.handle(event) }
     }
 
@@ -51,7 +53,9 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     }
 
     /// Whether a scan of this manager is running.
-    open var isScanning: Bool { line.lock.withLock { wantedScan != nil && line.state == .poweredOn } }
+    open var isScanning: Bool {
+        line.lock.withLock { wantedScan != nil && (line.isRestoring || line.state == .poweredOn) }
+    }
 
     /// Whether this device's radio can do all of `features`.
     open class func supports(_ features: CBCentralManager.Feature) -> Bool { features.isEmpty }
@@ -60,7 +64,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
         line.lock.withLock {
             guard line.isPoweredOn(for: self) else { return [] }
-            return identifiers.compactMap { identifier in peers[identifier].map { peripheral(for: $0) } }
+            return identifiers.compactMap { identifier in peer(identifier).map { peripheral(for: $0) } }
         }
     }
 

@@ -15,19 +15,24 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     var lastRSSI: NSNumber?
 
     // The link: see Link.swift.
-    var linkState = CBPeripheralState.disconnected
+    var linkState = CBPeripheralState.disconnected { didSet { line.lock.markChanged() } }
     /// Which link or attempt it is: what was asked on an earlier one is answered no more.
     var linkNumber = 0
-    var options = ConnectOptions(startDelay: .zero, reconnects: false)
+    var options = ConnectOptions(startDelay: .zero, reconnects: false) { didSet { line.lock.markChanged() } }
     /// What to do when the running disconnection is over.
-    var nextConnection: ConnectOptions?
+    var nextConnection: ConnectOptions? { didSet { line.lock.markChanged() } }
+    /// Whether the app has yet to hear that the link, or the attempt, is over.
+    var owesEnd = false { didSet { line.lock.markChanged() } }
+    /// Whether it was restored to be connected when the radio is on, and then what of: see RestoredLink.swift.
+    var isAwaitingRadio = false
+    var restoredLink: RestoredLink?
     var mtu = 0
     var writes = SendQueue()
     /// Whether a value has come for a delegate that has no method for it.
     var hasUnheardValue = false
 
     // What was discovered, by handle: see Discovery.swift.
-    var foundServices: [CBService]?
+    var foundServices: [CBService]? { didSet { line.lock.markChanged() } }
     var knownServices: [UInt16: CBService] = [:]
     var knownCharacteristics: [AttributeHandle: CBCharacteristic] = [:]
 

@@ -1,3 +1,4 @@
+import Backends
 import HostInterface
 
 /// What a host's events do to a central manager.
@@ -28,7 +29,8 @@ extension CBCentralManager {
                 for peer in knowledge.keys { learn(peer) }
                 // A scan that was running when the radio went off goes on.
                 if let wantedScan { line.ask(.startScan(wantedScan)) }
-            } else {
+                resumeRestored()
+            } else if !line.isRestoring {
                 for peripheral in peripherals.values { peripheral.object?.radioGone() }
                 if line.state.rawValue < CBManagerState.poweredOff.rawValue { peripherals.removeAll() }
             }
@@ -58,6 +60,7 @@ extension CBCentralManager {
     private func nameChanged(_ peer: PeerID, _ name: String) {
         let renamed: CBPeripheral? = line.lock.withLock {
             knowledge[peer, default: PeerKnowledge(peer: peer)].name = name
+            if let adapter = line.adapterAddress { line.program.peers.named(peer, name, at: adapter) }
             guard let peripheral = peripherals[peer]?.object else { return nil }
             let old = peripheral.currentName
             peripheral.systemName = name

@@ -1,3 +1,4 @@
+import Backends
 import BluetoothTypes
 import HostInterface
 
@@ -35,7 +36,7 @@ extension CBCentralManager {
     func peripheral(for peer: PeerID) -> CBPeripheral {
         if let known = peripherals[peer]?.object { return known }
         let peripheral = CBPeripheral(peer: peer, identifier: learn(peer), manager: self)
-        peripheral.systemName = knowledge[peer]?.name
+        peripheral.systemName = knowledge[peer]?.name ?? keptName(of: peer)
         peripherals[peer] = WeakPeripheral(object: peripheral)
         return peripheral
     }
@@ -50,8 +51,20 @@ extension CBCentralManager {
             preconditionFailure("A peer has an identifier only while the radio is on.")
         }
         let identifier = UUID(peer: peer, seenBy: adapter)
-        peers[identifier] = peer
+        if peers.updateValue(peer, forKey: identifier) == nil { line.program.peers.met(peer, at: adapter) }
         return identifier
+    }
+
+    /// The peer that this host knows by an identifier, from this run of the program or an earlier one. Called with
+    /// the lock held.
+    func peer(_ identifier: UUID) -> PeerID? {
+        if let known = peers[identifier] { return known }
+        guard let adapter = line.adapterAddress else { return nil }
+        return line.program.peers.peer(identifier, of: adapter)
+    }
+
+    private func keptName(of peer: PeerID) -> String? {
+        line.adapterAddress.flatMap { line.program.peers.name(of: peer, at: $0) }
     }
 
     /// The services by which a connected peer is found. Called with the lock held.
@@ -89,10 +102,11 @@ extension CBCentralManager {
             // Another thread may have met the device anew meanwhile.
             guard let entry = peripherals[peripheral.peer], entry.object == nil else { return }
             peripherals[peripheral.peer] = nil
-            guard line.state == .poweredOn, peripheral.linkState != .disconnected else { return }
+            let isPoweredOn = line.state == .poweredOn
+            guard isPoweredOn || peripheral.isAwaitingRadio, peripheral.linkState != .disconnected else { return }
             line.misuse(
                 "Cancelling connection for unused peripheral \(peripheral), Did you forget to keep a reference to it?")
-            line.ask(.disconnect(peripheral.peer))
+            if isPoweredOn { line.ask(.disconnect(peripheral.peer)) }
         }
     }
 }

@@ -51,7 +51,7 @@ extension CBPeripheral {
         }
     }
 
-    private func attempt(_ number: Int) {
+    func attempt(_ number: Int) {
         line.ask(.connect(peer)) { [weak self] answer in self?.connectAnswered(number, answer) }
     }
 
@@ -60,11 +60,16 @@ extension CBPeripheral {
             // After a cancel it is the cancel's answer that counts.
             guard linkNumber == number, linkState == .connecting else { return false }
             if case .success(.connected(let mtu)) = answer {
+                guard restoredLink == nil else {
+                    confirmRestored(number, mtu: mtu)
+                    return false
+                }
                 linkState = .connected
                 self.mtu = mtu
                 writes = SendQueue()
             } else {
-                linkState = .disconnected
+                linkGone()
+                owesEnd = answer.isFailureToTell
             }
             return true
         }
@@ -74,6 +79,7 @@ extension CBPeripheral {
         case .failure(.notPowered), .failure(.sessionLost): break  // The state's update tells it.
         case .failure(let failure):
             manager.delegate?.centralManager(manager, didFailToConnect: self, error: failure.error)
+            line.lock.withLock { owesEnd = false }
         }
     }
 
@@ -100,6 +106,7 @@ extension CBPeripheral {
 
     /// The link ended without this app's asking for it.
     func linkLost(_ failure: HostFailure) {
+        if line.lock.withLock({ retriesRestored() }) { return }
         switch line.lock.withLock({ linkState }) {
         case .connected: ended(error: failure.error)
         case .disconnecting: ended(error: nil)
@@ -110,6 +117,7 @@ extension CBPeripheral {
     private func ended(error: (any Error)?) {
         let isReconnecting = line.lock.withLock {
             linkGone()
+            owesEnd = error != nil
             let reconnects = error != nil && options.reconnects
             if reconnects { begin(ConnectOptions(startDelay: .zero, reconnects: true)) }
             manager?.currentDisconnection = DisconnectionDetail(
@@ -117,8 +125,9 @@ extension CBPeripheral {
             return reconnects
         }
         if let manager { manager.delegate?.centralManager(manager, didDisconnectPeripheral: self, error: error) }
-        guard !isReconnecting else { return }
         line.lock.withLock {
+            owesEnd = false
+            guard !isReconnecting else { return }
             guard linkState == .disconnected, let next = nextConnection else { return }
             nextConnection = nil
             begin(next)
@@ -139,13 +148,23 @@ extension CBPeripheral {
         linkNumber += 1
         mtu = 0
         writes = SendQueue()
+        isAwaitingRadio = false
+        restoredLink = nil
+        owesEnd = false
+        forgetAttributes()
+    }
+
+    /// Forgets what was discovered. Called with the lock held.
+    func forgetAttributes() {
         for characteristic in knownCharacteristics.values { characteristic.isSubscribed = false }
         foundServices = nil
         knownServices.removeAll()
         knownCharacteristics.removeAll()
     }
 
-    func mtuChanged(_ mtu: Int) { line.lock.withLock { if linkState == .connected { self.mtu = mtu } } }
+    func mtuChanged(_ mtu: Int) {
+        line.lock.withLock { if linkState == .connected || restoredLink != nil { self.mtu = mtu } }
+    }
 
     // MARK: Asking
 
@@ -189,6 +208,16 @@ extension CBPeripheral {
         }
     }
 
+}
+
+extension HostLine.Answer {
+    /// Whether it is a failure of which the app is told by itself, and not by the radio's state.
+    fileprivate var isFailureToTell: Bool {
+        switch self {
+        case .success, .failure(.notPowered), .failure(.sessionLost): false
+        case .failure: true
+        }
+    }
 }
 
 extension Result where Failure == HostFailure {

@@ -116,7 +116,9 @@ extension CBPeripheral {
     /// A notification or an indication has come.
     func notified(_ handle: AttributeHandle, _ value: [UInt8]) {
         let characteristic: CBCharacteristic? = line.lock.withLock {
-            guard linkState == .connected, let characteristic = knownCharacteristics[handle] else { return nil }
+            guard !holdsBack(handle, value), linkState == .connected,
+                let characteristic = knownCharacteristics[handle]
+            else { return nil }
             characteristic.currentValue = Data(value)
             return characteristic
         }

@@ -7,10 +7,10 @@ final class ChannelRegistry: @unchecked Sendable {
         weak var core: ChannelCore?
     }
 
-    private let lock: NSRecursiveLock
+    private let lock: StateLock
     private var cores: [ChannelNumber: Weak] = [:]
 
-    init(lock: NSRecursiveLock) { self.lock = lock }
+    init(lock: StateLock) { self.lock = lock }
 
     func add(_ core: ChannelCore) { lock.withLock { cores[core.number] = Weak(core: core) } }
     func remove(_ number: ChannelNumber) { lock.withLock { cores[number] = nil } }

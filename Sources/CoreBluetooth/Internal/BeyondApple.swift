@@ -1,3 +1,4 @@
+import Backends
 package import BluetoothTypes
 package import HostInterface
 

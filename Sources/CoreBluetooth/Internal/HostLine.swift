@@ -10,11 +10,17 @@ import HostInterface
 final class HostLine: @unchecked Sendable {
     typealias Answer = Result<HostAnswer, HostFailure>
 
-    let lock = NSRecursiveLock()
+    let lock = StateLock()
     let channels: ChannelRegistry
     /// Whether a test runs the world in which this is, and callbacks come on that world's thread or are waited for.
     let isInTestedWorld: Bool
     let place: any SessionFactory
+    /// The run of the program that the manager belongs to. When that is over nobody is told anything any more.
+    let program: ProgramRun
+    /// Where the manager's state is kept, if it is to be restored.
+    var restoration: Restoration?
+    /// Whether there is something restored, and nothing known of the radio yet.
+    var isRestoring = false
     private let session: any HostSession
     private let executor: any CallbackExecutor
     private var lastNumber: UInt64 = 0
@@ -27,12 +33,10 @@ final class HostLine: @unchecked Sendable {
     private(set) var hasHeardState = false
     /// How often the radio has ceased to be powered on: what was asked of the app before has ended with it.
     private var radioEnds = 0
-    /// Which run of the programs at its place this belongs to.
-    private let run: Int
 
     init(queue: DispatchQueue?) {
         place = SessionProvider.current
-        run = place.run
+        program = place.program
         session = place.makeSession()
         channels = ChannelRegistry(lock: lock)
         isInTestedWorld = session.defaultExecutor != nil
@@ -61,6 +65,7 @@ final class HostLine: @unchecked Sendable {
         channels.endAll()
         guard wasOpen else { return }
         session.close()
+        restoration?.forget()
         guard !unanswered.isEmpty else { return }
         // Each belongs to the queue, on which it is run, and let go of.
         nonisolated(unsafe) let answers = unanswered
@@ -73,7 +78,7 @@ final class HostLine: @unchecked Sendable {
     /// Asks the host; `then` gets the answer, on the queue.
     func ask(_ request: HostRequest, then: @escaping (Answer) -> Void = { _ in }) {
         lock.withLock {
-            guard !isClosed else { return }
+            guard !isClosed, !program.isOver else { return }
             lastNumber += 1
             let number = RequestNumber(lastNumber)
             waiting[number] = then
@@ -84,7 +89,7 @@ final class HostLine: @unchecked Sendable {
     /// Runs `work` later, on the queue.
     func later(_ work: @escaping @Sendable () -> Void) {
         onQueue { [weak self] in
-            if let self, !lock.withLock({ self.isClosed }) { work() }
+            if let self, !program.isOver, !lock.withLock({ self.isClosed }) { work() }
         }
     }
 
@@ -97,6 +102,7 @@ final class HostLine: @unchecked Sendable {
     var isOnQueue: Bool { (executor as? DispatchCallbackExecutor)?.isCurrent ?? true }
 
     private func receive(_ event: HostEvent) {
+        guard !program.isOver else { return }
         // What an app makes in a callback belongs to the same place.
         SessionProvider.with(place) {
             if case .answer(let number, let answer) = event {
@@ -124,7 +130,7 @@ extension HostLine {
     var epoch: Int? { lock.withLock { isClosed || adapterAddress == nil ? nil : radioEnds } }
 
     /// Whether the program to which this belongs has been ended by its system.
-    var isOfEndedProgram: Bool { place.run != run }
+    var isOfEndedProgram: Bool { program.isOver }
 
     /// The adapter's address, by which identifiers are made; `nil` unless it is powered on.
     var adapterAddress: DeviceAddress? {
@@ -137,6 +143,7 @@ extension HostLine {
             adapter = state
             hasHeardState = true
             if adapterAddress == nil { radioEnds += 1 }
+            if state != .unknown { isRestoring = false }
         }
         switch state {
         case .unsupported(let reason), .unauthorized(let reason): note("Bluetooth cannot be used: \(reason)")

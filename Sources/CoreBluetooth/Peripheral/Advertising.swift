@@ -15,26 +15,37 @@ extension CBPeripheralManager {
             let isFirst = line.lock.withLock {
                 guard advertising == .off else { return false }
                 advertising = .starting
+                advertisement = content
+                advertisingNumber += 1
                 return true
             }
             guard isFirst else { throw Refusal("it does so already", .alreadyAdvertising) }
             warnOfOrder(content)
-            line.ask(.startAdvertising(content)) { [weak self] answer in self?.advertisingAnswered(answer) }
+            line.lock.withLock { askToAdvertise(content) }
         } catch {
             line.misuse("\(self) cannot start advertising: \(error.reason)")
             later { $0.delegate?.peripheralManagerDidStartAdvertising($0, error: CBError(error.code)) }
         }
     }
 
-    private func advertisingAnswered(_ answer: HostLine.Answer) {
-        line.lock.withLock {
+    /// Called with the lock held.
+    func askToAdvertise(_ content: AdvertisementContent) {
+        let number = advertisingNumber
+        line.ask(.startAdvertising(content)) { [weak self] answer in self?.advertisingAnswered(number, answer) }
+    }
+
+    private func advertisingAnswered(_ number: Int, _ answer: HostLine.Answer) {
+        let wasAnnounced = line.lock.withLock {
             // The app may have stopped it meanwhile, or the radio gone off.
-            guard advertising == .starting else { return }
-            if case .success = answer { advertising = .on } else { advertising = .off }
+            if advertising != .off { advertising = if case .success = answer { .on } else { .off } }
+            return announcedAdvertising == number
         }
         if case .failure(.notPowered) = answer { return }  // The state's update tells it.
         if case .success(.advertising(let placement)) = answer { warnOfCuts(placement) }
+        // Of what it was told in an earlier run the app hears only what has gone wrong.
+        if case .success = answer, wasAnnounced { return }
         delegate?.peripheralManagerDidStartAdvertising(self, error: answer.error)
+        line.lock.withLock { announcedAdvertising = max(announcedAdvertising, number) }
     }
 
     private func advertisementContent(_ data: [String: Any]) throws(Refusal) -> AdvertisementContent {
@@ -56,7 +67,7 @@ extension CBPeripheralManager {
     /// Who advertises first is found before there is something to find.
     private func warnOfOrder(_ content: AdvertisementContent) {
         let (unfinished, known) = line.lock.withLock {
-            (localServices.filter { $0.handle == nil }.map(\.service), localServices.map(\.service))
+            (localServices.filter { $0.handle == nil && !$0.isRestored }.map(\.service), localServices.map(\.service))
         }
         let remedy = "Add the services, wait for peripheralManager:didAddService:error:, then start advertising"
         if !unfinished.isEmpty {

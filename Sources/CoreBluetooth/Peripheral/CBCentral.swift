@@ -3,10 +3,10 @@ import HostInterface
 /// A remote device that uses this device's services.
 // `@unchecked`: what changes is read and written under the manager's lock.
 open class CBCentral: CBPeer, @unchecked Sendable {
-    private let lock: NSRecursiveLock
+    private let lock: StateLock
     private var mtu: Int
 
-    init(peer: PeerID, identifier: UUID, mtu: Int, lock: NSRecursiveLock) {
+    init(peer: PeerID, identifier: UUID, mtu: Int, lock: StateLock) {
         self.lock = lock
         self.mtu = mtu
         super.init(peer: peer, identifier: identifier)

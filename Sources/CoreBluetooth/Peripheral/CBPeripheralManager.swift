@@ -8,9 +8,17 @@ import HostInterface
 // `@unchecked`: `line.lock` guards the variables.
 open class CBPeripheralManager: CBManager, @unchecked Sendable {
     weak var currentDelegate: (any CBPeripheralManagerDelegate)?
-    var advertising = Advertising.off
+    var advertising = Advertising.off { didSet { line.lock.markChanged() } }
+    /// What is advertised, or was last.
+    var advertisement: AdvertisementContent? { didSet { line.lock.markChanged() } }
+    /// Counts the starts of advertising.
+    var advertisingNumber = 0
+    /// Which of them the app was told of.
+    var announcedAdvertising = 0 { didSet { line.lock.markChanged() } }
+    /// Whether it is of an earlier run of the program, and not on the air again.
+    var isAdvertisingRestored = false
     /// Services that the app has added, published or about to be.
-    var localServices: [LocalService] = []
+    var localServices: [LocalService] = [] { didSet { line.lock.markChanged() } }
     var lastAdded = 0
     /// By their numbers: services that were removed before the host had answered to their adding.
     var withdrawnWhileAdding: Set<Int> = []
@@ -18,6 +26,10 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     var characteristics: [AttributeHandle: CBMutableCharacteristic] = [:]
     var handles: [ObjectIdentifier: AttributeHandle] = [:]
     var centrals: [PeerID: WeakCentral] = [:]
+    /// Who is not subscribed any more, and the app has yet to hear of it.
+    var leavingSubscribers: [Subscription] = [] { didSet { line.lock.markChanged() } }
+    /// Who was subscribed in an earlier run of the program.
+    var restoredSubscribers: [Subscription] = []
     var updates = SendQueue()
     /// Whether the app was told to wait before the next update.
     var owesReadiness = false
@@ -41,10 +53,12 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     ///   - delegate: who is told. Held weakly.
     ///   - queue: where the delegate is called; `nil` means the main queue, and in a simulated world the world's own
     ///     loop.
-    ///   - options: by the keys `CBPeripheralManagerOption…`.
+    ///   - options: by the keys `CBPeripheralManagerOption…`. With a restore identifier its services and its
+    ///     advertising are found again by the next run of the program: see `willRestoreState`.
     public init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
         super.init(line: HostLine(queue: queue))
         currentDelegate = delegate
+        restoreState(options)
         line.open { [weak self] event in self?.handle(event) }
     }
 
@@ -57,7 +71,9 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
 
     /// Whether this manager advertises. While the radio is off it does not, and goes on when the radio is back.
-    open var isAdvertising: Bool { line.lock.withLock { advertising == .on && line.state == .poweredOn } }
+    open var isAdvertising: Bool {
+        line.lock.withLock { advertising == .on && (line.isRestoring || line.state == .poweredOn) }
+    }
 
     /// The old form of `CBManager.authorization`.
     @available(iOS, introduced: 7.0, deprecated: 13.0)

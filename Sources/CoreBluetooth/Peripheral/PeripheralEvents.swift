@@ -1,3 +1,4 @@
+import Backends
 import HostInterface
 
 /// A manager does not keep the centrals alive that the app does not hold, but for those that subscribe.
@@ -34,13 +35,14 @@ extension CBPeripheralManager {
                 mustClearDatabase = false
                 for psm in lostChannels.sorted() { line.ask(.unpublishChannel(psm: psm)) }
                 lostChannels = []
+                resumeRestored()
             } else {
                 owesReadiness = false
                 for characteristic in characteristics.values {
                     characteristic.lock.withLock { characteristic.subscribers = [] }
                 }
                 // Powered off, advertising pauses; below that it has stopped.
-                if line.state.rawValue < CBManagerState.poweredOff.rawValue {
+                if line.state.rawValue < CBManagerState.poweredOff.rawValue, !line.isRestoring {
                     advertising = .off
                     mustClearDatabase =
                         mustClearDatabase || !localServices.isEmpty || !withdrawnWhileAdding.isEmpty
@@ -51,6 +53,7 @@ extension CBPeripheralManager {
             }
         }
         delegate?.peripheralManagerDidUpdateState(self)
+        tellOfLostSubscribers()
     }
 
     /// A manager that goes takes its services with it, and no callback tells.
@@ -85,6 +88,7 @@ extension CBPeripheralManager {
             characteristic.lock.withLock {
                 if !characteristic.subscribers.contains(central) { characteristic.subscribers.append(central) }
             }
+            line.lock.markChanged()
             return (central, characteristic)
         }
         guard let (central, characteristic) = pair else { return }
@@ -92,16 +96,23 @@ extension CBPeripheralManager {
     }
 
     private func unsubscribed(_ peer: PeerID, _ handle: AttributeHandle) {
-        let pair: (CBCentral, CBMutableCharacteristic)? = line.lock.withLock {
-            guard let characteristic = characteristics[handle] else { return nil }
-            return characteristic.lock.withLock {
-                guard let index = characteristic.subscribers.firstIndex(where: { $0.peer == peer })
-                else { return nil }
-                return (characteristic.subscribers.remove(at: index), characteristic)
+        if let characteristic = line.lock.withLock({ characteristics[handle] }) { unsubscribed(peer, characteristic) }
+    }
+
+    func unsubscribed(_ peer: PeerID, _ characteristic: CBMutableCharacteristic) {
+        let central: CBCentral? = line.lock.withLock {
+            let central: CBCentral? = characteristic.lock.withLock {
+                let index = characteristic.subscribers.firstIndex { $0.peer == peer }
+                return index.map { characteristic.subscribers.remove(at: $0) }
             }
+            if let central { leavingSubscribers.append(Subscription(central: central, characteristic: characteristic)) }
+            return central
         }
-        guard let (central, characteristic) = pair else { return }
+        guard let central else { return }
         delegate?.peripheralManager(self, central: central, didUnsubscribeFrom: characteristic)
+        line.lock.withLock {
+            leavingSubscribers.removeAll { $0.characteristic === characteristic && $0.central === central }
+        }
     }
 
     func update(_ value: Data, for characteristic: CBMutableCharacteristic, to centrals: [CBCentral]?) -> Bool {

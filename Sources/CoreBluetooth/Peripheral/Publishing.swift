@@ -7,20 +7,29 @@ struct LocalService {
     let number: Int
     let service: CBMutableService
     let characteristics: [CBMutableCharacteristic]
+    /// What it is restored from.
+    let record: PeripheralRecord.Service
     /// Where it stands, once published.
     var handle: AttributeHandle?
+    /// Whether the host was asked to publish it. One that was restored waits for the radio.
+    var isAsked = true
+    /// Whether it is of an earlier run of the program.
+    var isRestored = false
+    /// Whether the app was told that it is published.
+    var isAnnounced = false
 }
 
 extension CBPeripheralManager {
     func publish(_ service: CBMutableService) {
         do throws(Refusal) {
+            let isAdded = line.lock.withLock { localServices.contains { $0.service === service } }
+            if isAdded { throw Refusal("it has been added already") }
             let definition = try define(service)
             line.lock.withLock {
                 let characteristics = (service.characteristics ?? []).compactMap { $0 as? CBMutableCharacteristic }
-                lastAdded += 1
-                let number = lastAdded
-                localServices.append(LocalService(number: number, service: service, characteristics: characteristics))
-                line.ask(.addService(definition)) { [weak self] answer in self?.published(service, number, answer) }
+                let record = PeripheralRecord.Service(service, characteristics)
+                addLocal(service, characteristics, record)
+                ask(toAdd: service, lastAdded, definition)
             }
         } catch {
             line.misuse("\(service) cannot be added: \(error.reason)")
@@ -28,26 +37,58 @@ extension CBPeripheralManager {
         }
     }
 
+    /// Called with the lock held.
+    func addLocal(
+        _ service: CBMutableService, _ characteristics: [CBMutableCharacteristic], _ record: PeripheralRecord.Service
+    ) {
+        lastAdded += 1
+        localServices.append(
+            LocalService(number: lastAdded, service: service, characteristics: characteristics, record: record))
+    }
+
+    func ask(toAdd service: CBMutableService, _ number: Int, _ definition: ServiceDefinition) {
+        line.ask(.addService(definition)) { [weak self] answer in self?.published(service, number, answer) }
+    }
+
     private func published(_ service: CBMutableService, _ number: Int, _ answer: HostLine.Answer) {
-        line.lock.withLock {
-            let index = localServices.firstIndex { $0.number == number }
-            let isWithdrawn = withdrawnWhileAdding.remove(number) != nil
-            switch answer {
-            case .success(.published(let place)):
-                guard let index else {
-                    // With all services it is gone from the host already, and its handle may be another's.
-                    return isWithdrawn ? line.ask(.removeService(place.handle)) : ()
-                }
-                localServices[index].handle = place.handle
-                for (characteristic, handle) in zip(localServices[index].characteristics, place.characteristics) {
-                    characteristics[handle] = characteristic
-                    handles[ObjectIdentifier(characteristic)] = handle
-                }
-            case .success, .failure:
-                if let index { localServices.remove(at: index) }
-            }
+        let wasAnnounced = line.lock.withLock {
+            defer { resumeRestored() }
+            return place(number, answer)
         }
+        // Of what it was told in an earlier run the app hears only what has gone wrong.
+        if wasAnnounced, answer.error == nil || answer == .failure(.notPowered) { return }
         delegate?.peripheralManager(self, didAdd: service, error: answer.error)
+        line.lock.withLock {
+            guard let index = localServices.firstIndex(where: { $0.number == number }) else { return }
+            localServices[index].isAnnounced = true
+        }
+    }
+
+    /// Notes where a service stands, or that it stands nowhere. Called with the lock held.
+    ///
+    /// - Returns: whether the app was told of it in an earlier run.
+    private func place(_ number: Int, _ answer: HostLine.Answer) -> Bool {
+        let index = localServices.firstIndex { $0.number == number }
+        let isWithdrawn = withdrawnWhileAdding.remove(number) != nil
+        guard let index else {
+            // With all services it is gone from the host already, and its handle may be another's.
+            if isWithdrawn, case .success(.published(let place)) = answer { line.ask(.removeService(place.handle)) }
+            return false
+        }
+        let wasAnnounced = localServices[index].isAnnounced
+        if case .success(.published(let place)) = answer {
+            localServices[index].handle = place.handle
+            for (characteristic, handle) in zip(localServices[index].characteristics, place.characteristics) {
+                characteristics[handle] = characteristic
+                handles[ObjectIdentifier(characteristic)] = handle
+            }
+        } else if wasAnnounced, case .failure(.notPowered) = answer {
+            // What was published in an earlier run waits for the radio again.
+            localServices[index].isAsked = false
+        } else {
+            localServices.remove(at: index)
+        }
+        return wasAnnounced
     }
 
     func withdraw(_ service: CBMutableService) {
@@ -59,7 +100,7 @@ extension CBPeripheralManager {
             forget(local)
             if let handle = local.handle {
                 line.ask(.removeService(handle))
-            } else {
+            } else if local.isAsked {
                 // The answer to the adding removes it.
                 withdrawnWhileAdding.insert(local.number)
             }
@@ -97,13 +138,11 @@ struct Refusal: Error {
 }
 
 extension CBPeripheralManager {
-    private func define(_ service: CBMutableService) throws(Refusal) -> ServiceDefinition {
+    func define(_ service: CBMutableService) throws(Refusal) -> ServiceDefinition {
         let uuid = service.uuid.bluetoothUUID
         if uuid == .genericAccess || uuid == .genericAttribute {
             throw Refusal("the system publishes \(service.uuid) itself", .uuidNotAllowed)
         }
-        let isAdded = line.lock.withLock { localServices.contains { $0.service === service } }
-        if isAdded { throw Refusal("it has been added already") }
         var definition = ServiceDefinition(uuid: uuid, isPrimary: service.isPrimary)
         for included in service.includedServices ?? [] {
             let handle = line.lock.withLock { localServices.first { $0.service === included }?.handle }
@@ -115,7 +154,7 @@ extension CBPeripheralManager {
             guard let characteristic = characteristic as? CBMutableCharacteristic else {
                 throw Refusal("\(characteristic) belongs to a remote device")
             }
-            guard isFree(characteristic), !seen.contains(where: { $0 === characteristic }) else {
+            guard isFree(characteristic, for: service), !seen.contains(where: { $0 === characteristic }) else {
                 throw Refusal("\(characteristic) stands in a published service already; make one for each place")
             }
             seen.append(characteristic)
@@ -124,10 +163,12 @@ extension CBPeripheralManager {
         return definition
     }
 
-    /// Whether no service of this manager has it. One object cannot say for which of two places a value is.
-    private func isFree(_ characteristic: CBMutableCharacteristic) -> Bool {
+    /// Whether no other service of this manager has it. One object cannot say for which of two places a value is.
+    private func isFree(_ characteristic: CBMutableCharacteristic, for service: CBMutableService) -> Bool {
         line.lock.withLock {
-            !localServices.contains { $0.characteristics.contains { $0 === characteristic } }
+            !localServices.contains { local in
+                local.service !== service && local.characteristics.contains { $0 === characteristic }
+            }
         }
     }
 

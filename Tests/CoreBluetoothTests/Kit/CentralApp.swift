@@ -8,6 +8,8 @@ final class CentralApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     var peripherals: [CBPeripheral] = []
     var log: [String] = []
     var advertisements: [[String: Any]] = []
+    /// What it was told to be restored.
+    private(set) var restored: [String: Any]?
     var errors: [any Error] = []
     /// What else to do at a call, by its name in the log.
     var reactions: [String: (CentralApp, CBPeripheral) -> Void] = [:]
@@ -42,6 +44,16 @@ final class CentralApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     }
 
     // MARK: CBCentralManagerDelegate
+
+    func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
+        // It holds the peripherals.
+        restored = keepsPeripherals ? dict : nil
+        let found = dict[CBCentralManagerRestoredStatePeripheralsKey] as? [CBPeripheral] ?? []
+        for peripheral in found { peripheral.delegate = self }
+        if keepsPeripherals { peripherals = found }
+        log.append("willRestore \(central.state) " + found.map { "\($0.state)" }.joined(separator: " "))
+        if let first = found.first { reactions["willRestore"]?(self, first) }
+    }
 
     func centralManagerDidUpdateState(_ central: CBCentralManager) { log.append("state \(central.state)") }
 

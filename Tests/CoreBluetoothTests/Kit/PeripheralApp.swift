@@ -17,6 +17,8 @@ final class PeripheralApp: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
     /// The numbers that were published, and the channels that the app holds.
     var psms: [CBL2CAPPSM] = []
     var channels: [CBL2CAPChannel] = []
+    /// What it was told to be restored.
+    private(set) var restored: [String: Any]?
 
     init(queue: DispatchQueue? = nil, options: [String: Any]? = nil) {
         super.init()
@@ -33,6 +35,11 @@ final class PeripheralApp: NSObject, CBPeripheralManagerDelegate, @unchecked Sen
         let suffix = error.map { " \(shortDescription($0))" } ?? ""
         log.append(call + (detail.isEmpty ? "" : " \(detail)") + suffix)
         reactions[call]?(self)
+    }
+
+    func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any]) {
+        restored = dict
+        note("willRestore", "\(peripheral.state)")
     }
 
     func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) { note("state", "\(peripheral.state)") }
