@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// Three processes: an air, and two ordinary programs that find each other on it.
@@ -51,22 +52,57 @@ struct ChannelProcessTests {
     }
 }
 
+/// The two lives of a program are two processes, the first of which is killed.
+@Suite("An air and a program that is killed", .timeLimit(.minutes(2)))
+struct KilledProcessTests {
+    @Test("C8: a killed download is restored by the next process, and goes on from its offset")
+    func download() throws {
+        let folder = NSTemporaryDirectory() + "/air-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (path, file, state) = (folder + "/socket", folder + "/file", folder + "/state")
+        let content = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 * $0 / 97) })
+        try content.write(to: URL(filePath: folder + "/original"))
+
+        let air = try Program("ble", ["air", "--unix", path, "--json"])
+        #expect(air.waits(for: "\"radio\":\"unix:\(path)\""), "\(air.output)")
+        let upload = try Program("resuming-upload", [folder + "/original"], radio: "unix:\(path)")
+        #expect(upload.waits(for: "offering 200000 octets"), "\(upload.output)")
+        let first = try Program("resuming-download", [file], radio: "unix:\(path)", state: state)
+        #expect(first.waits(for: "asking for the rest, from 0 on"), "\(first.output)")
+        #expect(upload.waits(for: "sending from 0 on"), "\(upload.output)")
+        first.kill()
+        let second = try Program("resuming-download", [file], radio: "unix:\(path)", state: state)
+        #expect(second.end() == 0, "\(second.output)")
+        #expect(second.output.hasPrefix("started again, with "), "\(second.output)")
+        #expect(second.output.contains("complete: 200000 octets"), "\(second.output)")
+        #expect(try Data(contentsOf: URL(filePath: file)) == content)
+        air.interrupt()
+        #expect(air.end() == 130, "\(air.output)")
+    }
+}
+
 /// A product of the package as a process, which ends with the test. Every wait is limited.
 private final class Program {
     private let process = Process()
     private let pipe = Pipe()
     private(set) var output = ""
     private static let limit = 60.0
-    private let state = NSTemporaryDirectory() + "state-" + UUID().uuidString
+    private let state: String
+    private let isStateShared: Bool
 
-    init(_ product: String, _ arguments: [String] = [], radio: String? = nil) throws {
+    /// - Parameter state: where it keeps what outlives it; without one a folder of its own, which goes with it.
+    init(_ product: String, _ arguments: [String] = [], radio: String? = nil, state: String? = nil) throws {
+        self.state = state ?? NSTemporaryDirectory() + "state-" + UUID().uuidString
+        isStateShared = state != nil
         // The products lie beside the tests.
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         process.executableURL = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(product)
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
         process.environment?["BLE_RADIO"] = radio
-        process.environment?["BLE_STATE"] = state
+        process.environment?["BLE_STATE"] = self.state
         process.standardOutput = pipe
         process.standardError = pipe
         process.standardInput = FileHandle.nullDevice
@@ -75,8 +111,14 @@ private final class Program {
     }
 
     deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-        try? FileManager.default.removeItem(atPath: state)
+        if process.isRunning { kill() }
+        if !isStateShared { try? FileManager.default.removeItem(atPath: state) }
+    }
+
+    /// Ends it in the middle of whatever it does.
+    func kill() {
+        Glibc.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
     }
 
     func interrupt() { process.interrupt() }
