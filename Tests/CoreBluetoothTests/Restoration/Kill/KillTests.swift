@@ -5,7 +5,7 @@ import Testing
 /// seeds each. Nothing is told that is wrong, nothing is missing, and the next life finds what
 /// `Documentation/StateRestoration.md` says.
 // One after the other, so that other tests with a limit of time have theirs meanwhile.
-@Suite("Restoration: kill at every step", .serialized, .timeLimit(.minutes(10)))
+@Suite("B-L6: kill at every step", .serialized, .timeLimit(.minutes(10)))
 struct KillTests {
     static let seeds: ClosedRange<UInt64> = 1...100
 
