@@ -135,8 +135,12 @@ extension AirServer {
             return tell(.refused)
         }
         connectionCount += 1
+        // A program that is started again finds the place free that it had, and so has the same address.
+        let taken = Set(lines.map(\.place))
+        let place = (1...).first { !taken.contains($0) } ?? connectionCount
         let line = AirLine(
-            number: connectionCount, address: Self.address(connectionCount, seed: settings.seed), transport: transport)
+            number: connectionCount, place: place, address: Self.address(place, seed: settings.seed),
+            transport: transport)
         lines.append(line)
         tell(.connected(line.number, line.address))
         plugIn(line)
@@ -144,11 +148,11 @@ extension AirServer {
     }
 
     /// A public address that no maker owns, for its second bit says "locally administered" (IEEE 802c): 16 bits from
-    /// the seed, and the connection's number.
-    private static func address(_ number: Int, seed: UInt64) -> DeviceAddress {
+    /// the seed, and the place.
+    private static func address(_ place: Int, seed: UInt64) -> DeviceAddress {
         var generator = SeededGenerator(seed: seed)
         let bits = generator.next() & 0xFFFF
-        return DeviceAddress(0x02 << 40 | bits << 24 | UInt64(number) & 0xFF_FFFF)
+        return DeviceAddress(0x02 << 40 | bits << 24 | UInt64(place) & 0xFF_FFFF)
     }
 
     private func receive(_ event: TransportEvent, from line: AirLine) {
@@ -204,7 +208,7 @@ extension AirServer {
     private func plugIn(_ line: AirLine) {
         world.enqueue { [settings, world, loop] _ in
             // Side by side, a metre apart.
-            let position = Position(x: Double(line.number % 8), y: Double(line.number / 8 % 8))
+            let position = Position(x: Double(line.place % 8), y: Double(line.place / 8 % 8))
             line.device = ForeignDevice(
                 in: world, name: "\(line.number)", address: line.address, position: position,
                 aclLength: settings.aclLength, aclCount: settings.aclCount
@@ -219,6 +223,8 @@ extension AirServer {
 private final class AirLine: @unchecked Sendable {
     // `@unchecked`: the transport is touched on the loop alone, the device on the world's thread alone.
     let number: Int
+    /// From 1; no two lines have the same one at a time.
+    let place: Int
     let address: DeviceAddress
     let transport: StreamTransport
     /// The two hold each other until the connection ends.
@@ -229,8 +235,9 @@ private final class AirLine: @unchecked Sendable {
     /// More than any host has credits for: a command, and the data packets of a controller's buffers.
     private static let waitingLimit = 512
 
-    init(number: Int, address: DeviceAddress, transport: StreamTransport) {
+    init(number: Int, place: Int, address: DeviceAddress, transport: StreamTransport) {
         self.number = number
+        self.place = place
         self.address = address
         self.transport = transport
     }

@@ -36,9 +36,12 @@ package enum DefaultRadio {
         }
     }
 
-    /// - Parameter address: `nil` for the first usable adapter.
-    package static func open(_ address: RadioAddress?) -> any SessionFactory {
+    /// - Parameters:
+    ///   - address: `nil` for the first usable adapter.
+    ///   - deviceName: the GAP Device Name; `nil` leaves it as it is.
+    package static func open(_ address: RadioAddress?, deviceName: String? = nil) -> any SessionFactory {
         var configuration = HostConfiguration()
+        if let deviceName { configuration.deviceName = deviceName }
         configuration.fallbackAddress = .ofThisMachine
         if let text = value(of: addressVariable) {
             guard let address = DeviceAddress(text, kind: .random), address.value >> 46 == 0b11 else {
@@ -87,7 +90,7 @@ package enum DefaultRadio {
     }
 
     private static func value(of variable: String) -> String? {
-        unsafe getenv(variable).map { unsafe String(cString: $0) }
+        unsafe getenv(variable).map { unsafe String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func adapter(

@@ -15,12 +15,22 @@ enum RadioChoice: Equatable {
         self = address == .simulated(world: nil) ? .simulated : .real(address)
     }
 
+    /// What `--radio` says, else the environment; an empty variable is none.
+    init(_ tool: Tool, _ arguments: ParsedArguments) throws(UsageError) {
+        let environment = tool.environment[DefaultRadio.variable].flatMap { $0.isEmpty ? nil : $0 }
+        self =
+            try (arguments.values["--radio"] ?? environment).map { text throws(UsageError) in try Self(text) }
+            ?? .real(nil)
+    }
+
     /// Gives out sessions of a real radio; `nil` for the simulated world.
-    var factory: (any SessionFactory)? {
+    ///
+    /// - Parameter deviceName: what this computer is called for those who connect to it; `nil` leaves it as it is.
+    func factory(deviceName: String? = nil) -> (any SessionFactory)? {
         switch self {
         case .simulated: nil
-        case .real(let address?): DefaultRadio.open(address)
-        case .real(nil): SessionProvider.current
+        case .real(let address?): DefaultRadio.open(address, deviceName: deviceName)
+        case .real(nil): deviceName == nil ? SessionProvider.current : DefaultRadio.open(nil, deviceName: deviceName)
         }
     }
 }

@@ -74,7 +74,7 @@ final class DoctorWorld {
                     switch event {
                     case .read(let read): request = read
                     case .write(let write): request = write
-                    case .subscribed, .unsubscribed, .radioGone: continue
+                    case .subscribed, .unsubscribed, .opened, .radioGone: continue
                     }
                     if !sensor.answers {
                         unanswered.append(request)

@@ -37,7 +37,7 @@ struct GuideTests {
                 stored = request.values()?.last?.1 ?? stored
                 request.accept()
                 try await peripheral.notify(stored, of: service.characteristics[0])
-            case .subscribed, .unsubscribed, .radioGone: break
+            case .subscribed, .unsubscribed, .opened, .radioGone: break
             }
         }
     }

@@ -18,8 +18,12 @@ struct DemoCommand {
         listsOnly = arguments.has("--list")
         isJSON = arguments.has("--json")
         seed = try arguments.number("--seed", in: 0...0xFFFF_FFFF) ?? 0
-        limit = .seconds(try arguments.number("--seconds", in: 1...3600) ?? 120)
-        radio = try arguments.values["--radio"].map(RadioChoice.init)?.factory
+        let seconds = try arguments.number("--seconds", in: 1...3600)
+        limit = .seconds(seconds ?? 120)
+        radio = try arguments.values["--radio"].map { text throws(UsageError) in try RadioChoice(text) }?.factory()
+        guard radio != nil || seconds == nil else {
+            throw UsageError("--seconds is for another radio: in its own world a demo ends by itself")
+        }
         demos = try Self.chosen(arguments.operands.first)
         capture = arguments.values["--capture"]
         guard capture == nil || radio == nil && demos.count == 1 else {

@@ -30,7 +30,7 @@ package enum DeviceChoice: Sendable, Equatable {
     ///
     /// - Parameter services: only devices that advertise one of these.
     func find(
-        with central: Central, services: [CBUUID]? = nil, within limit: Duration = .seconds(20)
+        with central: Central, services: [CBUUID]? = nil, within limit: Duration? = .seconds(20)
     ) async throws -> RemotePeripheral {
         if case .identifier(let identifier) = self, let known = central.peripheral(identifier) { return known }
         let heard = HeardNames()

@@ -35,8 +35,10 @@ struct AdvertiseCommand {
     private let duration: Duration?
 
     init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
-        command = CommandRun(tool: tool, settings: try RunSettings(tool, arguments, timeout: nil))
         name = arguments.values["--name"]
+        var settings = try RunSettings(tool, arguments, timeout: nil)
+        settings.deviceName = name
+        command = CommandRun(tool: tool, settings: settings)
         var services: [CBUUID] = []
         for text in (arguments.values["--services"] ?? "").split(separator: ",") {
             services.append(try AttributeChoice.uuid(String(text)))
@@ -64,27 +66,34 @@ struct AdvertiseCommand {
 
 /// `ble serve`.
 struct ServeCommand {
-    private let command: CommandRun
+    private let tool: Tool
+    private let settings: RunSettings
     private let path: String
     private let duration: Duration?
 
     init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
-        command = CommandRun(tool: tool, settings: try RunSettings(tool, arguments, timeout: nil))
+        self.tool = tool
+        settings = try RunSettings(tool, arguments, timeout: nil)
         path = arguments.operands[0]
         duration = try arguments.number("--seconds", in: 0.1...86400).map { .seconds($0) }
     }
 
     func run() -> ToolStatus {
-        let (output, isJSON, path, duration) = (command.output, command.settings.isJSON, path, duration)
+        let profile: Profile
+        do {
+            profile = try Profile(json: try Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch let error as Profile.Malformed {
+            tool.printError("ble: \(path): \(error.sentence)")
+            return .usage
+        } catch {
+            tool.printError("ble: \(path) cannot be read: \(error.localizedDescription)")
+            return .failure
+        }
+        var settings = settings
+        settings.deviceName = profile.name
+        let command = CommandRun(tool: tool, settings: settings)
+        let (output, isJSON, duration) = (command.output, settings.isJSON, duration)
         return command.run { time in
-            let profile: Profile
-            do {
-                profile = try Profile(json: try Data(contentsOf: URL(fileURLWithPath: path)))
-            } catch let error as Profile.Malformed {
-                throw CommandFailure(sentence: "\(path): \(error.sentence)", status: .usage)
-            } catch {
-                throw CommandFailure(sentence: "\(path) cannot be read: \(error.localizedDescription)")
-            }
             let device = ServedDevice(profile, time) { event in output.line(isJSON ? event.json : event.line) }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 defer { group.cancelAll() }
@@ -196,6 +205,7 @@ final class ServedDevice: @unchecked Sendable {
         case .write(let request): try await write(request, on: peripheral)
         case .subscribed(_, let characteristic): tell(.subscribed, characteristic)
         case .unsubscribed(_, let characteristic): tell(.unsubscribed, characteristic)
+        case .opened: break  // No channel is offered.
         case .radioGone(let state): throw ToolkitError.radioUnavailable(state)
         }
     }

@@ -12,6 +12,8 @@ struct RunSettings {
     /// How long the whole command may take; `nil` is for ever.
     let timeout: Duration?
     let isJSON: Bool
+    /// What this computer is called for those who connect to it; `nil` leaves it as it is.
+    var deviceName: String?
 
     static func options(timeout: String) -> [OptionSyntax] {
         [
@@ -22,8 +24,7 @@ struct RunSettings {
     }
 
     init(_ tool: Tool, _ arguments: ParsedArguments, timeout: Duration?) throws(UsageError) {
-        let address = arguments.values["--radio"] ?? tool.environment["BLE_RADIO"]
-        radio = try address.map(RadioChoice.init) ?? .real(nil)
+        radio = try RadioChoice(tool, arguments)
         self.timeout = try arguments.number("--timeout", in: 0.1...86400).map { .seconds($0) } ?? timeout
         isJSON = arguments.has("--json")
     }
@@ -53,7 +54,7 @@ struct CommandRun {
     ) -> ToolStatus {
         let stop = StopRequest()
         tool.interruption.handle { stop.ask() }
-        guard let factory = settings.radio.factory else {
+        guard let factory = settings.radio.factory(deviceName: settings.deviceName) else {
             let home = SimulatedHome(seed: 0, isAlone: isAlone)
             neighbours(home)
             return pump(SimulatedRun(home, body), stop)

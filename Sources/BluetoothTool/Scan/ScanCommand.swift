@@ -18,8 +18,7 @@ struct ScanCommand {
 
     init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
         self.tool = tool
-        let address = arguments.values["--radio"] ?? tool.environment["BLE_RADIO"]
-        radio = try address.map(RadioChoice.init) ?? .real(nil)
+        radio = try RadioChoice(tool, arguments)
         limit = .seconds(try arguments.number("--seconds", in: 1...86400) ?? 10)
         services = try arguments.values["--service"].map { text throws(UsageError) in [try Self.uuid(text)] }
         allowDuplicates = arguments.has("--duplicates")
@@ -65,7 +64,7 @@ struct ScanCommand {
     private func makeStage() -> any Stage {
         // What the library has to say of the radio is said at the end, once.
         let timeline = Timeline()
-        if let factory = radio.factory {
+        if let factory = radio.factory() {
             return RealStage(radio: factory, timeline: timeline, limit: limit + Self.patience)
         }
         let stage = SimulatedStage(seed: 0, timeline: timeline)

@@ -39,7 +39,7 @@ package struct ScanTable {
         let plain =
             name + "  " + device.identifier.uuidString + "  "
             + String(repeating: " ", count: max(0, 4 - signal.count)) + signal + "  " + offers
-        let line = cut(plain, to: terminal)
+        let line = cut(plain.trailingBlanksCut, to: terminal)
         return terminal.styled(String(line.prefix(nameWidth)), style(for: device.signal)) + line.dropFirst(nameWidth)
     }
 
@@ -51,5 +51,11 @@ package struct ScanTable {
     private func style(for signal: Int?) -> Terminal.Style {
         guard let signal else { return .dim }
         return signal > -60 ? .green : signal >= -80 ? .yellow : .red
+    }
+}
+
+extension String {
+    fileprivate var trailingBlanksCut: String {
+        String(self[..<(lastIndex { $0 != " " }.map(index(after:)) ?? startIndex)])
     }
 }

@@ -260,5 +260,14 @@ private final class PeripheralRelay: NSObject, CBPeripheralDelegate, @unchecked 
         answer(.write, of: descriptor, error)
     }
 
+    func peripheral(_ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {
+        guard let owner else { return }
+        if let channel {
+            owner.answered(Request.Key(.channel, nil), .success(.channel(Channel(channel, time: owner.time))))
+        } else {
+            owner.answered(Request.Key(.channel, nil), .failure(error ?? ToolkitError.notConnected))
+        }
+    }
+
     func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) { owner?.hasRoom() }
 }

@@ -4,7 +4,7 @@ import CoreBluetooth
 // `@unchecked`: the lock of the central guards what changes.
 final class Request: @unchecked Sendable {
     enum Kind {
-        case services, characteristics, descriptors, read, write, subscription, rssi
+        case services, characteristics, descriptors, read, write, subscription, rssi, channel
     }
 
     /// What an answer is told by: CoreBluetooth answers each kind about each object in the order of the questions.
@@ -22,6 +22,7 @@ final class Request: @unchecked Sendable {
         case none
         case data(Data)
         case number(Int)
+        case channel(Channel)
     }
 
     let key: Key

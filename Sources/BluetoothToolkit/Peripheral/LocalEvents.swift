@@ -7,6 +7,8 @@ public enum LocalEvent: Sendable {
     case subscribed(RemoteCentral, PublishedCharacteristic)
     /// It does not listen any more, or has left.
     case unsubscribed(RemoteCentral, PublishedCharacteristic)
+    /// A central has opened a channel that this device offers; hold it, or it is closed.
+    case opened(Channel)
     /// The radio is not on any more; centrals are gone, and advertising has stopped.
     case radioGone(CBManagerState)
 }

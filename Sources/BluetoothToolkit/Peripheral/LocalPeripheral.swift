@@ -16,6 +16,7 @@ public final class LocalPeripheral: @unchecked Sendable {
     private var readyCalls: [Call<Void>] = []
     private var additions: [Addition] = []
     private var advertisingCalls: [Call<Void>] = []
+    private var offerCalls: [Call<CBL2CAPPSM>] = []
     private var roomCalls: [Call<Void>] = []
 
     private struct Addition {
@@ -79,6 +80,8 @@ public final class LocalPeripheral: @unchecked Sendable {
             advertisingCalls.removeAll()
             roomCalls.removeAll()
             for call in calls { call.fail(ToolkitError.radioUnavailable(state)) }
+            for call in offerCalls { call.fail(ToolkitError.radioUnavailable(state)) }
+            offerCalls.removeAll()
             source.send(.radioGone(state))
         }
     }
@@ -130,6 +133,39 @@ public final class LocalPeripheral: @unchecked Sendable {
     /// Takes a service back.
     public func withdraw(_ service: PublishedService) {
         lock.withLock { if state == .poweredOn { manager.remove(service.service) } }
+    }
+
+    // MARK: Channels
+
+    /// Offers L2CAP channels, and returns the number under which centrals open them; ``events`` tells of each. Tell
+    /// the number by a characteristic: centrals have no other way to learn it.
+    ///
+    /// - Parameter isEncrypted: whether a channel needs an encrypted link.
+    public func offerChannel(
+        isEncrypted: Bool = false, within limit: Duration? = Central.defaultLimit
+    ) async throws -> CBL2CAPPSM {
+        try Task.checkCancellation()
+        let call = Call<CBL2CAPPSM>()
+        try lock.withLock {
+            try checkRadio()
+            offerCalls.append(call)
+            manager.publishL2CAPChannel(withEncryption: isEncrypted)
+        }
+        return try await call.value(within: limit, by: time)
+    }
+
+    fileprivate func offered(_ psm: CBL2CAPPSM, _ error: (any Error)?) {
+        lock.withLock {
+            guard !offerCalls.isEmpty else { return }
+            // They are answered in their order; an offer that nobody waits for is taken back.
+            let isWanted = offerCalls.removeFirst().end(error.map { .failure($0) } ?? .success(psm))
+            if !isWanted, error == nil, state == .poweredOn { manager.unpublishL2CAPChannel(psm) }
+        }
+    }
+
+    /// Takes an offer back, and closes the channels that were opened by it.
+    public func withdrawChannel(_ psm: CBL2CAPPSM) {
+        lock.withLock { if state == .poweredOn { manager.unpublishL2CAPChannel(psm) } }
     }
 
     // MARK: Advertising
@@ -254,6 +290,18 @@ private final class LocalRelay: NSObject, CBPeripheralManagerDelegate, @unchecke
     func peripheralManager(_ manager: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
         guard let first = requests.first else { return }
         owner?.tell(.write(WriteRequest(first, all: requests, of: manager)))
+    }
+
+    func peripheralManager(
+        _ manager: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
+    ) {
+        owner?.offered(PSM, error)
+    }
+
+    func peripheralManager(
+        _ manager: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?
+    ) {
+        if let owner, let channel { owner.tell(.opened(Channel(channel, time: owner.time))) }
     }
 
     func peripheralManagerIsReady(toUpdateSubscribers manager: CBPeripheralManager) { owner?.hasRoom() }

@@ -64,7 +64,7 @@ public struct SoakPeer: Sendable {
                 // It pauses while the radio is off; after worse it has stopped.
                 if peripheral.isAdvertising { continue }
                 try await peripheral.advertise(name: name, services: [SoakService.service])
-            case .subscribed, .unsubscribed: break
+            case .subscribed, .unsubscribed, .opened: break
             }
         }
     }

@@ -20,12 +20,21 @@ public enum MessageService {
     /// Messages from the peripheral: notified.
     public static var toCentral: CBUUID { CBUUID(string: "8D2F0003-9C4B-4E6A-B1D3-5A7E10F0C2A4") }
 
-    static var definition: LocalService {
+    /// The number of the L2CAP channel that the peripheral offers besides, two octets; it is not there if it offers
+    /// none.
+    public static var channel: CBUUID { CBUUID(string: "8D2F0004-9C4B-4E6A-B1D3-5A7E10F0C2A4") }
+    /// An empty service: who advertises it, in place of ``service``, has something to send to whoever comes.
+    public static var outbox: CBUUID { CBUUID(string: "8D2F0005-9C4B-4E6A-B1D3-5A7E10F0C2A4") }
+
+    static func definition(channel psm: CBL2CAPPSM) -> LocalService {
         LocalService(
             service,
             characteristics: [
                 LocalCharacteristic(toPeripheral, [.write, .writeWithoutResponse]),
                 LocalCharacteristic(toCentral, [.notify]),
+                LocalCharacteristic(
+                    channel, [.read],
+                    value: Data([UInt8(truncatingIfNeeded: psm), UInt8(truncatingIfNeeded: psm >> 8)])),
             ])
     }
 
@@ -79,87 +88,4 @@ public struct CentralMessageLink: MessageLink {
         case .withResponse: try await peripheral.write(message, to: outbound)
         }
     }
-}
-
-/// The peripheral's end of a ``MessageService``: publishes it, and gives out a link for each central that comes.
-public final class MessageServer: Sendable {
-    private let peripheral: LocalPeripheral
-
-    public init(_ peripheral: LocalPeripheral) { self.peripheral = peripheral }
-
-    /// Publishes the service and serves until cancelled, also over times without a radio. It reads all of
-    /// ``LocalPeripheral/events``.
-    ///
-    /// - Parameter serve: called with each central's link, in a task of its own, which is cancelled when the central
-    ///   leaves.
-    public func run(_ serve: @escaping @Sendable (PeripheralMessageLink) async throws -> Void) async throws {
-        try await peripheral.waitUntilOn(within: nil)
-        var outbound = try await publish()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            var open: [RemoteCentral: PeripheralMessageLink] = [:]
-            for try await event in peripheral.events {
-                switch event {
-                case .subscribed(let central, let characteristic) where characteristic == outbound:
-                    let link = PeripheralMessageLink(to: central, of: peripheral, outbound)
-                    open[central]?.end(.peerEnded)
-                    open[central] = link
-                    group.addTask {
-                        // A central that breaks the rules, or leaves, takes nobody else along.
-                        do { try await serve(link) } catch is CancellationError {} catch {}
-                    }
-                case .unsubscribed(let central, let characteristic) where characteristic == outbound:
-                    open.removeValue(forKey: central)?.end(.peerEnded)
-                case .radioGone(let state):
-                    for link in open.values { link.end(.radioUnavailable(state)) }
-                    open.removeAll()
-                    try await peripheral.waitUntilOn(within: nil)
-                    if state.clearsServices { outbound = try await publish() }
-                case .write(let request):
-                    // The confirmation of a write with response is the acknowledgement: first take, then confirm.
-                    for part in request.parts { open[request.central]?.take(part.value) }
-                    request.accept()
-                case .read(let request): request.refuse(.readNotPermitted)
-                case .subscribed, .unsubscribed: break
-                }
-            }
-            group.cancelAll()
-        }
-    }
-
-    /// - Returns: the characteristic by which messages go to centrals.
-    private func publish() async throws -> PublishedCharacteristic {
-        let service = try await peripheral.publish(MessageService.definition)
-        guard let outbound = service.characteristic(MessageService.toCentral) else {
-            throw ToolkitError.notFound("characteristic \(MessageService.toCentral.uuidString)")
-        }
-        return outbound
-    }
-}
-
-/// A central's link, seen from the peripheral.
-public struct PeripheralMessageLink: MessageLink {
-    public let central: RemoteCentral
-    public let messages: Events<Data>
-    private let source: EventSource<Data>
-    private let peripheral: LocalPeripheral
-    private let outbound: PublishedCharacteristic
-
-    init(to central: RemoteCentral, of peripheral: LocalPeripheral, _ outbound: PublishedCharacteristic) {
-        self.central = central
-        self.peripheral = peripheral
-        self.outbound = outbound
-        (messages, source) = EventSource<Data>.make(.oldest(1024))
-    }
-
-    public var maximumLength: Int {
-        MessageService.efficientLength(upTo: min(512, central.maximumUpdateLength))
-    }
-
-    public func send(_ message: Data) async throws {
-        guard outbound.subscribers.contains(central) else { throw ToolkitError.linkEnded(.peerEnded) }
-        try await peripheral.notify(message, of: outbound, to: [central])
-    }
-
-    func take(_ message: Data) { source.send(message) }
-    func end(_ cause: LinkEnd) { source.finish(ToolkitError.linkEnded(cause)) }
 }

@@ -4,11 +4,14 @@ public import Foundation
 public enum ReceptionEvent: Sendable, Equatable {
     /// A transfer begins, or goes on.
     case began(TransferOffer, from: UInt32)
+    /// So much of it is durable.
     case progress(TransferOffer, UInt32)
     /// All is there and intact, at a place in the file system if the store has one.
     case completed(TransferOffer, URL?)
     /// All came, and it is not what was offered.
     case damaged(TransferOffer)
+    /// The link that this side has made ended; it makes another one after the pause.
+    case interrupted(LinkEnd, pause: Duration)
 }
 
 /// The receiving end of transfers.
@@ -69,6 +72,8 @@ private final class ReceiverSession<Link: MessageLink>: @unchecked Sendable {
     private let isWanted: @Sendable (TransferOffer) -> Bool
     private let tell: @Sendable (ReceptionEvent) -> Void
     private var uncommitted: UInt32 = 0
+    /// What the store has been given of the transfer.
+    private var given: UInt32 = 0
 
     init(
         _ machine: ReceiverMachine, _ link: Link, _ time: Timekeeper, _ store: any TransferStore,
@@ -129,6 +134,7 @@ private final class ReceiverSession<Link: MessageLink>: @unchecked Sendable {
         do {
             let (offset, checksum) = try store.begin(offer)
             uncommitted = 0
+            given = offset
             tell(.began(offer, from: offset))
             return lock.withLock { machine.accept(from: offset, checksum: checksum) }
         } catch {
@@ -140,11 +146,11 @@ private final class ReceiverSession<Link: MessageLink>: @unchecked Sendable {
         do {
             try store.append(data)
             uncommitted += UInt32(data.count)
+            given += UInt32(data.count)
             if uncommitted >= commitEvery {
                 try store.commit()
                 uncommitted = 0
-                let (offer, next) = lock.withLock { (machine.offer, machine.next) }
-                if let offer { tell(.progress(offer, next)) }
+                if let offer = lock.withLock({ machine.offer }) { tell(.progress(offer, given)) }
             }
             return nil
         } catch {

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Where a transfer over several links stands.
 public enum SendingEvent: Sendable, Equatable {
     case connecting(attempt: Int)
@@ -9,18 +7,6 @@ public enum SendingEvent: Sendable, Equatable {
 }
 
 extension TransferSender {
-    /// How it goes about losses.
-    public struct Persistence: Sendable {
-        public var backoff = Backoff(limit: .seconds(20))
-        /// How many links in a row may fail without any progress; `nil` is any number.
-        public var maximumFailures: Int? = 10
-        /// How long one attempt to connect may take.
-        public var attemptLimit: Duration? = .seconds(30)
-        public var mode = CentralMessageLink.Mode.withoutResponse
-
-        public init() {}
-    }
-
     /// Sends to a peripheral that runs a ``MessageServer``, over as many links as it takes: each goes on where the one
     /// before has stopped. At its end, or when it is cancelled, the link is ended too.
     ///
@@ -28,58 +14,85 @@ extension TransferSender {
     /// - Throws: ``TransferRefusal``; or ``LinkEnd`` that is final, or the last one of too many.
     @discardableResult
     public func send(
-        to peripheral: RemotePeripheral, persistence: Persistence = Persistence(),
-        wrap: @escaping @Sendable (CentralMessageLink) -> any MessageLink = { $0 },
+        to peripheral: RemotePeripheral, persistence: TransferPersistence = TransferPersistence(),
+        wrap: @escaping @Sendable (any MessageLink) -> any MessageLink = { $0 },
         tell: @escaping @Sendable (SendingEvent) -> Void = { _ in }
     ) async throws -> TransferProgress {
-        var failures = 0
-        while true {
-            let mark = ProgressMark()
-            do {
-                tell(.connecting(attempt: failures + 1))
-                let result = try await sendOnce(to: peripheral, persistence, wrap) { progress in
-                    mark.note(progress)
-                    tell(.progress(progress))
-                }
-                try? await peripheral.disconnect(within: .seconds(5))
-                return result
-            } catch let error as ToolkitError {
-                guard let cause = error.cause else { throw error }
-                failures = mark.hasProgress ? 1 : failures + 1
-                if cause.isFinal || failures >= persistence.maximumFailures ?? .max { throw cause }
-                let pause = persistence.backoff.pause(afterFailures: failures, chance: .random(in: 0...1))
-                tell(.interrupted(cause, pause: pause))
-                // A link on which nothing moves any more is of no use.
-                if peripheral.isConnected { try? await peripheral.disconnect(within: .seconds(5)) }
-                if case .radioUnavailable = cause { try await peripheral.central.waitUntilOn(within: nil) }
-                try await peripheral.time.sleep(for: pause)
-            } catch {
-                try? await peripheral.disconnect(within: .seconds(5))
-                throw error
+        try await peripheral.persist(persistence) { news in
+            switch news {
+            case .connecting(let attempt): tell(.connecting(attempt: attempt))
+            case .interrupted(let cause, let pause): tell(.interrupted(cause, pause: pause))
+            }
+        } _: { link, mark in
+            try await send(over: wrap(link), by: peripheral.time) { progress in
+                if progress.done > progress.resumedFrom { mark.note() }
+                tell(.progress(progress))
             }
         }
     }
 
-    private func sendOnce(
-        to peripheral: RemotePeripheral, _ persistence: Persistence,
-        _ wrap: @Sendable (CentralMessageLink) -> any MessageLink,
-        _ progress: @escaping @Sendable (TransferProgress) -> Void
+    /// Sends to the first central that comes to this device's ``MessageServer`` and takes it, over as many of its links
+    /// as it takes: pieces go as notifications, or on the channel that the central opens.
+    ///
+    /// - Parameters:
+    ///   - name: on the air.
+    ///   - wrap: puts something between the transfer and its link, such as a fault.
+    @discardableResult
+    public func send(
+        from peripheral: LocalPeripheral, as name: String,
+        wrap: @escaping @Sendable (any MessageLink) -> any MessageLink = { $0 },
+        tell: @escaping @Sendable (SendingEvent) -> Void = { _ in }
     ) async throws -> TransferProgress {
-        try await peripheral.connect(within: persistence.attemptLimit)
-        let link = try await CentralMessageLink(to: peripheral, mode: persistence.mode)
-        return try await send(over: wrap(link), by: peripheral.time, progress: progress)
+        let (ends, source) = EventSource<TransferProgress>.make(.oldest(1))
+        return try await withThrowingTaskGroup(of: TransferProgress?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { [self] in
+                try await MessageServer(peripheral, isOutbox: true).run {
+                    try await peripheral.advertise(name: name, services: [MessageService.outbox])
+                } _: { link in
+                    do {
+                        let result = try await send(over: wrap(link), by: peripheral.time) { tell(.progress($0)) }
+                        source.send(result)
+                    } catch let error as ToolkitError where error.cause != nil {
+                        // Whoever it was comes again, or somebody else does.
+                        tell(.interrupted(error.cause ?? .peerEnded, pause: .zero))
+                    } catch let refusal as TransferRefusal {
+                        source.finish(refusal)
+                    }
+                }
+                return nil
+            }
+            group.addTask {
+                for try await result in ends { return result }
+                return nil
+            }
+            guard let result = try await group.next() ?? nil else { throw CancellationError() }
+            peripheral.stopAdvertising()
+            return result
+        }
     }
 }
 
-/// Whether a link has brought anything forward.
-// `@unchecked`: `lock` guards the variable.
-private final class ProgressMark: @unchecked Sendable {
-    private let lock = NSLock()
-    private var moved = false
-
-    var hasProgress: Bool { lock.withLock { moved } }
-
-    func note(_ progress: TransferProgress) {
-        if progress.done > progress.resumedFrom { lock.withLock { moved = true } }
+extension TransferReceiver {
+    /// Receives from a peripheral that has something to send, transfer after transfer, over as many links as it takes.
+    /// It ends when it is cancelled, or for a cause that is final.
+    ///
+    /// - Parameter wrap: puts something between the transfer and its link, such as a fault.
+    public func receive(
+        from peripheral: RemotePeripheral, persistence: TransferPersistence = TransferPersistence(),
+        wrap: @escaping @Sendable (any MessageLink) -> any MessageLink = { $0 },
+        tell: @escaping @Sendable (ReceptionEvent) -> Void = { _ in }
+    ) async throws {
+        try await peripheral.persist(persistence) { news in
+            if case .interrupted(let cause, let pause) = news { tell(.interrupted(cause, pause: pause)) }
+        } _: { link, mark in
+            try await receive(over: wrap(link), by: peripheral.time) { event in
+                switch event {
+                case .progress, .completed: mark.note()
+                case .began, .damaged, .interrupted: break
+                }
+                tell(event)
+            }
+        }
     }
 }

@@ -2,8 +2,8 @@ import BluetoothToolkit
 import Foundation
 
 /// Loses some of the messages that go out: a program at either end that drops what it cannot hold.
-struct LossyLink<Link: MessageLink>: MessageLink {
-    let link: Link
+struct LossyLink: MessageLink {
+    let link: any MessageLink
     let loss: Double
     let chance: Chance
 

@@ -91,7 +91,7 @@ final class PairWorld {
                         stored = written
                         request.accept()
                         try await peripheral.notify(stored, of: value)
-                    case .subscribed, .unsubscribed, .radioGone: break
+                    case .subscribed, .unsubscribed, .opened, .radioGone: break
                     }
                 }
                 _ = unanswered

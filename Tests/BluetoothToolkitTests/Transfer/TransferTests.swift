@@ -62,7 +62,7 @@ struct TransferTests {
     func oneByOne(loss: Double) throws {
         let scene = try TransferWorld(loss: loss)
         let content = Chance(seed: 5).data(20_000)
-        let sending = scene.startSending(content, isOneByOne: true, mode: .withResponse)
+        let sending = scene.startSending(content, isOneByOne: true, carrier: .confirmedWrites)
         try scene.world.output(of: sending, within: .seconds(120))
         #expect(try scene.file() == content)
     }
@@ -102,6 +102,71 @@ struct TransferTests {
         #expect(try scene.file() == content)
     }
 
+    @Test("Over each carrier, with loss and without", arguments: MessageCarrier.allCases, [0, 0.05])
+    func carriers(_ carrier: MessageCarrier, loss: Double) throws {
+        let scene = try TransferWorld(loss: loss)
+        let content = Chance(seed: 11).data(100_000)
+        let result = try scene.world.output(of: scene.startSending(content, carrier: carrier), within: .seconds(120))
+        #expect(try scene.file() == content)
+        #expect(loss > 0 || result.repeated == 0)
+    }
+
+    @Test("Over a channel, through a lost link: resumed, not restarted")
+    func channelHardships() throws {
+        let scene = try TransferWorld(loss: 0.05)
+        let content = Chance(seed: 12).data(400_000)
+        let sending = scene.startSending(content, carrier: .channel)
+        #expect(scene.world.run(until: { scene.done > 150_000 }, within: .seconds(60)))
+        scene.box.position = .init(x: 10_000)
+        scene.world.run(for: .seconds(5))
+        scene.box.position = .init(x: 2)
+        let result = try scene.world.output(of: sending, within: .seconds(120))
+        #expect(try scene.file() == content)
+        #expect(result.resumedFrom > 140_000)
+    }
+
+    @Test("A peripheral that has something to send: fetched by notifications, through two lost links")
+    func outbox() throws {
+        let world = BluetoothWorld(seed: 1)
+        let phone = world.addDevice("Phone")
+        let box = world.addDevice("Box", at: .init(x: 2))
+        let time = Timekeeper(world.clock)
+        let content = Chance(seed: 9).data(200_000)
+        let told = Notes<ReceptionEvent>()
+        let chance = Chance(seed: 10)
+        let sending = box.start {
+            let peripheral = LocalPeripheral(time: time)
+            try await peripheral.waitUntilOn()
+            return try await TransferSender(content, name: "log").send(from: peripheral, as: "Box") {
+                LossyLink(link: $0, loss: 0.05, chance: chance)
+            }
+        }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("outbox-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let receiving = phone.start {
+            let central = Central(time: time)
+            try await central.waitUntilOn()
+            let box = try await central.first(for: [MessageService.outbox]).peripheral
+            try await TransferReceiver(into: try FolderStore(folder: folder), commitEvery: 16 << 10)
+                .receive(from: box, tell: told.add)
+        }
+        for _ in 0..<2 {
+            world.run(for: .seconds(3))
+            box.position = .init(x: 10_000)
+            world.run(for: .seconds(5))
+            box.position = .init(x: 2)
+        }
+        let result = try world.output(of: sending, within: .seconds(60))
+        world.run(for: .seconds(1))
+        #expect(try Data(contentsOf: folder.appendingPathComponent("log")) == content)
+        let starts = told.all.compactMap { if case .began(_, let from) = $0 { from } else { nil } }
+        #expect(result.done == 200_000 && starts.count == 3 && starts[1] > 0 && starts == starts.sorted(), "\(starts)")
+        #expect(!receiving.isFinished)
+        receiving.cancel()
+        world.run(for: .zero)
+        #expect(receiving.isFinished)
+    }
+
     @Test("The peripheral sends, and the central receives")
     func otherWay() throws {
         let world = BluetoothWorld(seed: 1)
@@ -113,8 +178,9 @@ struct TransferTests {
         let sending = box.start {
             let peripheral = LocalPeripheral(time: time)
             try await peripheral.waitUntilOn()
-            try await peripheral.advertise(services: [MessageService.service])
-            try await MessageServer(peripheral).run { link in
+            try await MessageServer(peripheral).run {
+                try await peripheral.advertise(services: [MessageService.service])
+            } _: { link in
                 sent.add(try await TransferSender(content, name: "log").send(over: link, by: time))
             }
         }

@@ -38,8 +38,9 @@ final class TransferWorld {
         receiving = box.start {
             let peripheral = LocalPeripheral(time: time)
             try await peripheral.waitUntilOn()
-            try await peripheral.advertise(name: "Box", services: [MessageService.service])
-            try await MessageServer(peripheral).run { link in
+            try await MessageServer(peripheral).run {
+                try await peripheral.advertise(name: "Box", services: [MessageService.service])
+            } _: { link in
                 try await TransferReceiver(into: store).receive(
                     over: LossyLink(link: link, loss: loss, chance: chance), by: time, tell: received.add)
             }
@@ -48,15 +49,15 @@ final class TransferWorld {
 
     func startSending(
         _ content: Data, name: String = "file.bin", isOneByOne: Bool = false,
-        mode: CentralMessageLink.Mode = .withoutResponse
+        carrier: MessageCarrier = .writes
     ) -> SimulatedProgram<TransferProgress> {
         let (time, loss, chance, told) = (time, loss, Chance(seed: seed), told)
         return phone.start {
             let central = Central(time: time)
             try await central.waitUntilOn()
             let box = try await central.first(for: [MessageService.service]).peripheral
-            var persistence = TransferSender.Persistence()
-            persistence.mode = mode
+            var persistence = TransferPersistence()
+            persistence.carrier = carrier
             return try await TransferSender(content, name: name, isOneByOne: isOneByOne).send(
                 to: box, persistence: persistence,
                 wrap: { LossyLink(link: $0, loss: loss, chance: chance) }, tell: told.add)
