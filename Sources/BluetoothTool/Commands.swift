@@ -55,10 +55,11 @@ extension CommandSyntax {
         discussion: """
             Makes a simulated air, in real time, and listens. Whoever connects gets a virtual controller of its own,
             spoken to in HCI (H4), and hears all others: programs of this library, and other people's Bluetooth hosts.
-            When a connection closes, its controller is gone; who connects next takes the lowest place that is free, and
-            the address that belongs to it: programs that are started again in the same order meet under the same
-            addresses, and so under the same identifiers. BLE_ADDRESS gives a program an address of its own. Listens on the loopback address only, or at a Unix
-            socket that only its owner can open. Runs until Ctrl-C.
+            When a connection closes, its controller is gone. Who connects next takes the lowest place that is free,
+            and the address that belongs to it: programs that are started again in the same order meet under the same
+            addresses, and so the same identifiers. BLE_ADDRESS gives a program an address of its own.
+
+            Listens on the loopback address only, or at a Unix socket that only its owner can open. Runs until Ctrl-C.
             """,
         options: [
             OptionSyntax(
