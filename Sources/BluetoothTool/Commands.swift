@@ -22,7 +22,8 @@ extension CommandSyntax {
                 name: "--radio", value: "ADDRESS",
                 help: "play the same programs on another radio, in real time,\nagainst whatever is there"),
             OptionSyntax(
-                name: "--seconds", value: "N", help: "with --radio: how long one program may take (120 if left out)"),
+                name: "--seconds", value: "N",
+                help: "with --radio: how long one program may take, 1...3600 (120 if left out)"),
         ],
         examples: [
             ("ble demo", "plays everything"),

@@ -11,6 +11,7 @@ let package = Package(
     dependencies: [.package(name: "swift-corebluetooth", path: "../..")],
     targets: [
         .target(name: "Habits", dependencies: [bluetooth], path: "Habits"),
+        .executableTarget(name: "Scanner", dependencies: [bluetooth], path: "Scanner"),
         .target(name: "Thermometer", dependencies: [bluetooth], path: "Thermometer/Sources"),
         .testTarget(
             name: "ThermometerTests", dependencies: ["Thermometer", bluetooth, simulation], path: "Thermometer/Tests"),

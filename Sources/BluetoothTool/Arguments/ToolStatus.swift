@@ -14,7 +14,7 @@ package enum ToolStatus: Int32, Sendable {
     package static let explanation = """
         EXIT STATUS
           0    what was asked for happened
-          1    it did not: a promise was not kept, or a file could not be written
+          1    it did not: something was not found, not kept, not in order or could not be written
           2    the command line makes no sense
           3    there is no radio, it cannot be reached, or it failed
           130  ended by Ctrl-C

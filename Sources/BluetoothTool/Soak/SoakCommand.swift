@@ -21,7 +21,9 @@ extension CommandSyntax {
             OptionSyntax(name: "--length", value: "OCTETS", help: "of a packet, 9...512 (20 if left out)"),
             OptionSyntax(name: "--max-loss", value: "PERCENT", help: "more lost fails, 0...100 (1 if left out)"),
             OptionSyntax(name: "--max-disconnects", value: "N", help: "more fail, 0...10000 (2 if left out)"),
-            OptionSyntax(name: "--loss", value: "PERCENT", help: "a fault: the peer loses so many packets"),
+            OptionSyntax(
+                name: "--loss", value: "PERCENT",
+                help: "a fault: the peer loses so many packets, 0...100 (0 if left out)"),
             OptionSyntax(name: "--html", value: "FILE", help: "write the report as one page with plots"),
             OptionSyntax(name: "--junit", value: "FILE", help: "write the report for continuous integration"),
             OptionSyntax(name: "--report", value: "FILE", help: "write the report as JSON"),

@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+/// What the pages promise of the repository holds: their links lead somewhere, the code they quote is there, and both
+/// languages say it of the same things.
+@Suite("Pages")
+struct PageTests {
+    static let pages = (try? Markdown.all()) ?? []
+    static let english = "Documentation/Guides/en/"
+    static let chinese = "Documentation/Guides/zh-CN/"
+
+    /// The guides, and the pages in front: all of their Swift is quoted from files that are built.
+    static func quotes(_ page: Markdown) -> Bool {
+        page.path.hasPrefix("Documentation/Guides/") || page.path.hasPrefix("README")
+    }
+
+    @Test("Links lead to files and headings that are there", arguments: pages)
+    func links(page: Markdown) {
+        for link in page.links {
+            guard let (path, anchor) = page.destination(of: link.target) else { continue }
+            let exists = FileManager.default.fileExists(atPath: Tree.root.appending(path: path).path)
+            #expect(exists, "\(page.path):\(link.line): \(link.target) is not there.")
+            guard exists, let anchor, path.hasSuffix(".md") else { continue }
+            let anchors = Self.pages.first { $0.path == path }?.anchors ?? []
+            #expect(anchors.contains(anchor), "\(page.path):\(link.line): \(path) has no heading #\(anchor).")
+        }
+    }
+
+    @Test("Quoted code stands in the file that it is said to be from", arguments: pages)
+    func quotations(page: Markdown) throws {
+        for block in page.blocks where block.language == "swift" {
+            guard let source = block.source, let (path, _) = page.destination(of: source) else {
+                #expect(!Self.quotes(page), "\(page.path):\(block.line): link the file in the line before the code.")
+                continue
+            }
+            var rest = Self.squeezed(try String(contentsOf: Tree.root.appending(path: path), encoding: .utf8))[...]
+            for part in block.text.split(separator: /\s*\/\/ …\s*/) {
+                guard let range = rest.range(of: Self.squeezed(String(part))) else {
+                    Issue.record("\(page.path):\(block.line): \(path) does not contain, in this order: \(part)")
+                    break
+                }
+                rest = rest[range.upperBound...]
+            }
+        }
+    }
+
+    private static func squeezed(_ text: String) -> String {
+        text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    @Test("Both languages have the same rows with the same code")
+    func languages() throws {
+        func names(_ folder: String) -> [String] {
+            Self.pages.map(\.path).filter { $0.hasPrefix(folder) }.map { String($0.dropFirst(folder.count)) }
+        }
+        #expect(names(Self.english) == names(Self.chinese))
+        let pairs =
+            names(Self.english).map { (Self.english + $0, Self.chinese + $0) } + [("README.md", "README.zh-CN.md")]
+        for (left, right) in pairs {
+            let first = try Markdown(path: left)
+            let second = try Markdown(path: right)
+            #expect(first.marks.count == second.marks.count, "\(left) and \(right)")
+            for (one, other) in zip(first.marks, second.marks) where one != other {
+                Issue.record("\(left) has \(one), where \(right) has \(other)")
+                break
+            }
+            #expect(first.links.contains { $0.target.hasSuffix(second.path.split(separator: "/").last ?? "") })
+            #expect(second.links.contains { $0.target.hasSuffix(first.path.split(separator: "/").last ?? "") })
+        }
+    }
+
+    @Test("Pages are read as GitHub reads them")
+    func reading() {
+        let page = Markdown(
+            path: "a/b.md",
+            text: """
+                <a id="c1"></a>
+                ## What `x` does, and [why](c.md#d)
+                See `[no](link)` and [one](../e.md), from [F.swift](../F.swift):
+
+                ```swift
+                let x = 1  // [no](link)
+                ```
+                """)
+        #expect(page.anchors == ["c1", "what-x-does-and-why"])
+        #expect(page.links.map(\.target) == ["c.md#d", "../e.md", "../F.swift"])
+        #expect(page.blocks.map(\.source) == ["../F.swift"] && page.marks.count == 2)
+        #expect(page.destination(of: "../e.md#g")?.path == "e.md" && page.destination(of: "https://x") == nil)
+    }
+}
