@@ -19,8 +19,8 @@ struct CommandPageTests {
 
     private static func index(_ tool: CommandPage) -> String {
         let made = """
-            In a clone, `./ble COMMAND` builds the command where needed, and runs it. These pages are what `ble help` says, made by
-            `\(command)`; a test fails when they are out of date.
+            In a clone, `./ble COMMAND` builds the command where needed, and runs it. These pages are what `ble help`
+            says, made by `\(command)`; a test fails when they are out of date.
             """
         let rows = CommandSyntax.all.map { "| [`ble \($0.name)`](\($0.name).md) | \(CommandPage.cell($0.summary)) |" }
         let table = "## Commands\n\n| | |\n| --- | --- |\n" + rows.joined(separator: "\n")
@@ -118,8 +118,8 @@ private struct CommandPage {
     func text(under tool: CommandPage) -> String {
         let parts = sections.map { section in
             guard let name = section.heading, tool.sections.contains(section) else { return section.markdown }
-            return
-                "## \(CommandPage.sentence(name.lowercased()))\n\n[The same for every command](README.md#\(name.lowercased().replacing(" ", with: "-")))."
+            let anchor = name.lowercased().replacing(" ", with: "-")
+            return "## \(Self.sentence(name.lowercased()))\n\n[The same for every command](README.md#\(anchor))."
         }
         return ([heading] + parts + ["[All commands](README.md)"]).joined(separator: "\n\n") + "\n"
     }
