@@ -6,6 +6,8 @@ import Testing
 @Suite("Pages")
 struct PageTests {
     static let pages = (try? Markdown.all()) ?? []
+    static let chapters = [("A", 8), ("B", 5), ("C", 16), ("D", 3)]
+    static let rows = chapters.flatMap { letter, count in (1...count).map { "\(letter)\($0)" } }
     static let english = "Documentation/Guides/en/"
     static let chinese = "Documentation/Guides/zh-CN/"
 
@@ -66,6 +68,35 @@ struct PageTests {
             }
             #expect(first.links.contains { $0.target.hasSuffix(second.path.split(separator: "/").last ?? "") })
             #expect(second.links.contains { $0.target.hasSuffix(first.path.split(separator: "/").last ?? "") })
+        }
+    }
+
+    @Test("Every row has its section, with code and a command, and its line in the table")
+    func everyRow() throws {
+        let table = try String(contentsOf: Tree.root.appending(path: "Documentation/Rows.md"), encoding: .utf8)
+            .split(separator: "\n")
+        for folder in [Self.english, Self.chinese] {
+            let marks = Self.pages.filter { $0.path.hasPrefix(folder) }.flatMap { page in
+                page.marks.map { (page.path, $0) }
+            }
+            let anchors = marks.compactMap { mark -> String? in
+                if case .anchor(let anchor) = mark.1 { anchor } else { nil }
+            }
+            #expect(anchors == Self.rows.map { $0.lowercased() })
+            for row in Self.rows {
+                let own = marks.drop { $0.1 != .anchor(row.lowercased()) }.dropFirst().prefix {
+                    if case .block = $0.1 { true } else { false }
+                }
+                let blocks = own.flatMap { mark in
+                    Self.pages.first { $0.path == mark.0 }?.blocks.filter { mark.1 == .block($0.text) } ?? []
+                }
+                #expect(blocks.contains { $0.language == "swift" }, "\(row): no code in \(folder)")
+                #expect(blocks.contains { $0.language == "console" }, "\(row): no command in \(folder)")
+            }
+        }
+        for row in Self.rows {
+            let line = try #require(table.first { $0.hasPrefix("| \(row) |") }, "\(row) is not in the table")
+            #expect(line.contains("#\(row.lowercased()))"), "\(row): the table does not lead to its guide")
         }
     }
 

@@ -1,0 +1,90 @@
+import BluetoothTool
+import Foundation
+import Testing
+
+/// What the guides and the README show of a command's output is what the command says, but for its numbers.
+@Suite("Outputs that the guides show")
+struct GuideOutputTests {
+    /// Lines that a page shows behind `$ command`.
+    struct Excerpt: Sendable {
+        var page: String
+        var lines: [String]
+    }
+
+    private static let pages =
+        ["README.md"]
+        + ["A-smart-lock", "B-two-roles", "C-stable-transfer", "D-which-lock"].map {
+            "Documentation/Guides/en/\($0).md"
+        }
+
+    static let excerpts: [String: [Excerpt]] = {
+        var found: [String: [Excerpt]] = [:]
+        for page in pages {
+            let url = DeviceCommandTests.root.appendingPathComponent(page)
+            let text = (try? String(contentsOf: url, encoding: .utf8)) ?? ""
+            for block in text.components(separatedBy: "```console\n").dropFirst() {
+                let lines = block.components(separatedBy: "\n```")[0].components(separatedBy: "\n")
+                for part in Self.commands(in: lines) {
+                    found[String(part[0].dropFirst(2)), default: []].append(
+                        Excerpt(page: page, lines: Array(part.dropFirst())))
+                }
+            }
+        }
+        return found
+    }()
+
+    @Test("A command says what the guides show", arguments: excerpts.keys.filter { $0.hasPrefix("./ble ") }.sorted())
+    func says(command: String) {
+        let words = command.split(separator: " ").dropFirst().map { word in
+            let file = DeviceCommandTests.root.appendingPathComponent(String(word)).path
+            return FileManager.default.fileExists(atPath: file) ? file : String(word)
+        }
+        var output: [String] = []
+        let tool = Tool(
+            terminal: Terminal(isInteractive: false), environment: ["BLE_RADIO": "simulated"],
+            print: { output += $0.components(separatedBy: "\n") },
+            printError: { output += $0.components(separatedBy: "\n") })
+        _ = tool.run(words)
+        let said = output.map(Self.plain)
+        for excerpt in Self.excerpts[command] ?? [] {
+            var place = said.startIndex
+            for line in excerpt.lines where line != "…" && !line.isEmpty {
+                let isBeginning = line.hasSuffix("…")
+                let shown = Self.plain(isBeginning ? String(line.dropLast()) : line)
+                let next = said[place...].firstIndex { isBeginning ? $0.hasPrefix(shown) : $0 == shown }
+                guard let next else {
+                    Issue.record("\(excerpt.page) shows, of \(command), a line that does not come: \(line)")
+                    break
+                }
+                place = next + 1
+            }
+        }
+    }
+
+    @Test("Every page shows something")
+    func every() {
+        for page in Self.pages {
+            #expect(Self.excerpts.values.joined().contains { $0.page == page }, "\(page)")
+        }
+    }
+
+    /// Without what another seed, or another device of the same kind, changes: numbers, identifiers, columns.
+    private static func plain(_ line: String) -> String {
+        line.replacing(/[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}/, with: "ID")
+            .replacing(/-?[0-9]+(?:\.[0-9]+)?/, with: "#")
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    /// The runs of lines that begin with a command. What stands before the first one is left out.
+    private static func commands(in lines: [String]) -> [[String]] {
+        var parts: [[String]] = []
+        for line in lines {
+            if line.hasPrefix("$ ") {
+                parts.append([line])
+            } else if !parts.isEmpty {
+                parts[parts.count - 1].append(line)
+            }
+        }
+        return parts
+    }
+}
