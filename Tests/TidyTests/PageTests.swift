@@ -46,6 +46,24 @@ struct PageTests {
         }
     }
 
+    @Test(
+        "A module's own pages quote its tests",
+        arguments: [("BluetoothToolkit", "BluetoothToolkitTests"), ("BluetoothExtensions", "BluetoothExtensionsTests")])
+    func catalogs(module: String, tests: String) throws {
+        let pages = Self.pages.filter { $0.path.hasPrefix("Sources/\(module)/\(module).docc/") }
+        let sources = try Tree.files(in: "Tests/\(tests)").map {
+            Self.squeezed(try String(contentsOf: Tree.root.appending(path: $0), encoding: .utf8))
+        }
+        #expect(!pages.isEmpty)
+        for page in pages {
+            for block in page.blocks where block.language == "swift" {
+                let text = Self.squeezed(block.text)
+                #expect(
+                    sources.contains { $0.contains(text) }, "\(page.path):\(block.line): no file of \(tests) has this.")
+            }
+        }
+    }
+
     private static func squeezed(_ text: String) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
@@ -97,6 +115,33 @@ struct PageTests {
         for row in Self.rows {
             let line = try #require(table.first { $0.hasPrefix("| \(row) |") }, "\(row) is not in the table")
             #expect(line.contains("#\(row.lowercased()))"), "\(row): the table does not lead to its guide")
+        }
+    }
+
+    @Test("Each page of the documentation is found from its list; a folder shows what is in it")
+    func reachable() {
+        var found: Set<String> = []
+        var next = ["Documentation/README.md"]
+        while let path = next.popLast() {
+            guard found.insert(path).inserted else { continue }
+            let page = Self.pages.first { $0.path == path }
+            next += page?.links.compactMap { page?.destination(of: $0.target)?.path } ?? []
+            if page == nil { next += Self.pages.map(\.path).filter { $0.hasPrefix(path + "/") } }
+        }
+        for page in Self.pages where page.path.hasPrefix("Documentation/") {
+            #expect(found.contains(page.path), "Name \(page.path) in Documentation/README.md.")
+        }
+    }
+
+    @Test("The picture of the targets names all of them")
+    func targets() throws {
+        let package = try String(contentsOf: Tree.root.appending(path: "Package.swift"), encoding: .utf8)
+        let picture = try String(
+            contentsOf: Tree.root.appending(path: "Documentation/Architecture.md"), encoding: .utf8)
+        let names = Set(package.matches(of: /name: "([A-Za-z]+)"/).map { String($0.1) })
+        let words = Set(picture.split { !$0.isLetter && !$0.isNumber }.map(String.init))
+        for name in names.subtracting(words).sorted() where !name.hasSuffix("Tests") {
+            Issue.record("Documentation/Architecture.md does not say where \(name) stands.")
         }
     }
 

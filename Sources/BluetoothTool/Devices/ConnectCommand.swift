@@ -11,7 +11,10 @@ extension CommandSyntax {
         options: RunSettings.options(timeout: "for ever if left out") + [
             OptionSyntax(name: "--seconds", value: "N", help: "stay so long, 0...86400 (5 if left out)")
         ],
-        examples: [("ble connect KL940704079 --radio simulated", "five seconds with a simulated lock")])
+        examples: [
+            ("ble connect KL940704079 --radio simulated", "five seconds with a simulated lock"),
+            ("ble connect Strap --seconds 3600 --json", "an hour of signal strengths, for a script"),
+        ])
 
     static let browse = CommandSyntax(
         name: "browse", summary: "show all services of a device, with their values", operands: "DEVICE",

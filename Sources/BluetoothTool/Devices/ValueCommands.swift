@@ -10,7 +10,10 @@ extension CommandSyntax {
             DeviceCommand.serviceOption,
             OptionSyntax(name: "--raw", value: nil, help: "print the octets only, for a script"),
         ],
-        examples: [("ble read KL940704079 2A23 --radio simulated", "the System ID, and the MAC in it")])
+        examples: [
+            ("ble read KL940704079 2A23 --radio simulated", "the System ID, and the MAC in it"),
+            ("ble read KL940704079 @E --raw", "the value with the handle 0x000E, for a script"),
+        ])
 
     static let write = CommandSyntax(
         name: "write", summary: "write a value to a device", operands: "DEVICE CHARACTERISTIC VALUE",
@@ -25,7 +28,10 @@ extension CommandSyntax {
             OptionSyntax(name: "--text", value: nil, help: "VALUE is text"),
             OptionSyntax(name: "--without-response", value: nil, help: "do not ask for a confirmation"),
         ],
-        examples: [("ble write KL940704079 FFF6 unlock --text --radio simulated", "opens a simulated lock")])
+        examples: [
+            ("ble write KL940704079 FFF6 unlock --text --radio simulated", "opens a simulated lock"),
+            ("ble write Lamp FFF1 01 --without-response", "one octet, unconfirmed"),
+        ])
 
     static let subscribe = CommandSyntax(
         name: "subscribe", summary: "show the values that a device notifies", operands: "DEVICE CHARACTERISTIC",
@@ -41,7 +47,10 @@ extension CommandSyntax {
             OptionSyntax(name: "--count", value: "N", help: "end after so many values, 1...1000000000"),
             OptionSyntax(name: "--seconds", value: "N", help: "end after so long, 1...86400"),
         ],
-        examples: [("ble subscribe Strap 2A37 --count 5 --radio simulated", "five heart beats")])
+        examples: [
+            ("ble subscribe Strap 2A37 --count 5 --radio simulated", "five heart beats"),
+            ("ble subscribe KL940704079 FFF4 --seconds 60 --json", "a minute, one object for each value"),
+        ])
 }
 
 /// `ble read`.
