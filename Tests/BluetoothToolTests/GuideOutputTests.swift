@@ -11,7 +11,7 @@ struct GuideOutputTests {
         var lines: [String]
     }
 
-    private static let pages =
+    static let pages =
         ["README.md"]
         + ["A-smart-lock", "B-two-roles", "C-stable-transfer", "D-which-lock"].map {
             "Documentation/Guides/en/\($0).md"
@@ -65,6 +65,22 @@ struct GuideOutputTests {
     func every() {
         for page in Self.pages {
             #expect(Self.excerpts.values.joined().contains { $0.page == page }, "\(page)")
+        }
+    }
+
+    /// What a guide quotes, of four words and more and without a capital, is the doctor's; in both languages.
+    @Test("Sentences of the doctor that the guides quote are its own", arguments: pages.dropFirst())
+    func doctor(page: String) throws {
+        let titles = Set(Cause.allCases.map(\.title))
+        for name in [page, page.replacing("/en/", with: "/zh-CN/")] {
+            let url = DeviceCommandTests.root.appendingPathComponent(name)
+            let text = try String(contentsOf: url, encoding: .utf8).replacing(/```[^`]*```/, with: "")
+                .replacing(/`[^`]*`/, with: "`").replacing(/#+ .*/, with: "")
+                .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            let quoted = text.matches(of: /["“]([a-z][^"“”]*)["”]/).map { String($0.1) }
+            for sentence in quoted where sentence.split(separator: " ").count > 3 {
+                #expect(titles.contains(sentence), "\(name): ble doctor does not say \(sentence)")
+            }
         }
     }
 
