@@ -57,7 +57,10 @@ struct CommandPageTests {
         #expect(!syntax.examples.isEmpty, "an example")
         #expect(!syntax.discussion.isEmpty, "what it does")
         for example in syntax.examples {
-            #expect(example.line.contains("ble \(name)"), "\(example.line) is no example of ble \(name)")
+            let parts = example.line.split(separator: "ble \(name)", maxSplits: 1, omittingEmptySubsequences: false)
+            #expect(parts.count == 2, "\(example.line) is no example of ble \(name)")
+            let words = parts.last?.split(separator: " ").prefix { !["|", ">", "<", "&&"].contains($0) } ?? []
+            #expect(throws: Never.self, "\(example.line)") { try syntax.parse(words.map(String.init)) }
         }
         for option in syntax.options {
             #expect(!option.help.isEmpty, "\(option.name)")
