@@ -197,8 +197,8 @@ let package = Package(
         .testTarget(
             name: "HostTests",
             dependencies: [
-                "Host", "HostInterface", "Simulation", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
-                "ProtocolTestKit",
+                "Host", "HostInterface", "Simulation", "VirtualController", "BluetoothCrypto", "BluetoothTypes",
+                "ByteCodec", "EventLoop", "ProtocolTestKit",
             ]),
         .testTarget(
             name: "SimulationTests",

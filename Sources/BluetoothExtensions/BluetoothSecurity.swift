@@ -67,20 +67,10 @@ public final class BluetoothSecurity: @unchecked Sendable {
         }
     }
 
-    /// How things stand on the link to a connected peer, whichever side made it.
+    /// How things stand on the link to a connected peer, whichever side made it; as ``BluetoothLink`` tells it.
     public func readStatus(of peer: CBPeer, completion: @escaping (Result<LinkStatus, any Error>) -> Void) {
-        let target = peer.hostPeer
-        ask(.readLink(target)) { [weak self] answer in
-            guard case .success(.link(let status)) = answer, let manager = self?.manager else {
-                return completion(.failure(answer.problem))
-            }
-            manager.askHost(.readRSSI(target)) { answer in
-                var rssi: Int?
-                // 127 is "not available" (Core 6.0, Vol 4, Part E, 7.5.4).
-                if case .success(.rssi(let value)) = answer, value != 127 { rssi = Int(value) }
-                completion(.success(LinkStatus(status, rssi: rssi)))
-            }
-        }
+        guard let manager else { return completion(.failure(CBError(.unknown))) }
+        BluetoothLink(to: peer, of: manager).readStatus(completion: completion)
     }
 
     /// Writes a value without response, signed with the bond's key: on a link in the clear it proves who wrote it. On

@@ -22,33 +22,6 @@ public struct LinkSecurity: Hashable, Sendable {
     }
 }
 
-/// How things stand on a link.
-public struct LinkStatus: Equatable, Sendable {
-    public enum PHY: UInt8, Sendable {
-        // Raw values: Core 6.0, Vol 4, Part E, 7.8.47.
-        case le1M = 1
-        case le2M = 2
-        case leCoded = 3
-    }
-
-    /// `nil` if the link is not encrypted.
-    public let security: LinkSecurity?
-    public let isBonded: Bool
-    /// `nil` if the radio does not tell.
-    public let transmitPHY: PHY?
-    public let receivePHY: PHY?
-    /// In dBm; `nil` if the radio does not tell.
-    public let rssi: Int?
-
-    init(_ status: HostInterface.LinkStatus, rssi: Int?) {
-        security = status.security.map(LinkSecurity.init)
-        isBonded = status.isBonded
-        transmitPHY = status.transmitPHY.flatMap(PHY.init)
-        receivePHY = status.receivePHY.flatMap(PHY.init)
-        self.rssi = rssi
-    }
-}
-
 /// A peer whose keys are kept.
 public struct BondedPeer: Identifiable, Hashable, Sendable {
     /// The identifier of its `CBPeripheral` or `CBCentral`.

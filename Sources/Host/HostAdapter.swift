@@ -26,6 +26,8 @@ enum CommandOwner {
     case request(RequestKey)
     /// The start of a link's encryption.
     case encryption(link: UInt16)
+    /// What makes a link faster.
+    case tuner(link: UInt16)
     /// A request about a link that the PHY completes.
     case linkStatus(RequestKey, PeerID)
     /// The setting of a private address.
@@ -118,6 +120,7 @@ extension Host {
                 phase = .on(capabilities)
                 acl = ACLScheduler(bufferCount: capabilities.aclCount, bufferLength: capabilities.aclLength)
                 openBonds(of: capabilities.address)
+                setLinkDefaults(at: now)
                 startPrivacy(at: now)
                 initiator.configuration = initiatorConfiguration(capabilities)
                 change(to: .poweredOn(address: capabilities.address))
@@ -194,6 +197,7 @@ extension Host {
         case .initiator: performInitiator(initiator.handle(.commandFinished(outcome), at: now), at: now)
         case .request(let key): finish(key, Self.answer(outcome, to: requests.request(key)))
         case .encryption(let handle): encryptionRefused(onLink: handle, outcome, at: now)
+        case .tuner(let handle): tune(.commandFinished(outcome), onLink: handle, at: now)
         case .linkStatus(let key, let peer): phyRead(outcome, of: peer, for: key)
         case .privateAddress: addressSet(outcome, at: now)
         case .nobody, nil: break

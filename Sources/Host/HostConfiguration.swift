@@ -9,6 +9,11 @@ package struct HostConfiguration: Sendable {
     package var preferredMTU: UInt16 = 517
     /// What a new link is asked to be: 15 ms, every event, 2 s of silence.
     package var connection = ConnectionPreference(intervalSlots: 12...12, latency: 0, supervisionTimeout: 200)
+    /// The longest payload of a link layer's packet to ask for, 27...251, where the controller has the data length
+    /// extension.
+    package var maximumDataOctets: UInt16 = 251
+    /// Whether links are moved to LE 2M where both controllers have it.
+    package var prefers2M = true
     /// How long `connect` waits for the MTU exchange before it reports the link without it.
     package var patienceForMTU = Duration.seconds(2)
     /// The static random address to use where the controller has no public one.

@@ -52,9 +52,12 @@ extension Host {
         case .encryptionKeyRefreshComplete(let event): encryptionChanged(event.handle, status: event.status, at: now)
         case .hardwareError(let event):
             controllerFailed(.hardwareError(code: event.hardwareCode), at: now)
-        case .authenticatedPayloadTimeoutExpired, .connectionUpdateComplete, .readRemoteVersionComplete,
-            .dataBufferOverflow,
-            .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete, .channelSelectionAlgorithm,
+        case .connectionUpdateComplete(let event): timingChanged(event)
+        case .readRemoteFeaturesComplete(let event): tune(.remoteFeatures(event), onLink: event.handle, at: now)
+        case .dataLengthChange(let event): tune(.dataLengthChanged(event), onLink: event.handle, at: now)
+        case .phyUpdateComplete(let event): tune(.phyUpdated(event), onLink: event.handle, at: now)
+        case .authenticatedPayloadTimeoutExpired, .readRemoteVersionComplete, .dataBufferOverflow,
+            .channelSelectionAlgorithm,
             .extendedAdvertisingReports, .scanTimeout, .advertisingSetTerminated, .scanRequestReceived, .unknown,
             .unknownLE:
             break

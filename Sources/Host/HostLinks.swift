@@ -58,13 +58,16 @@ extension Host {
                 handle: event.handle, peer: peer, role: event.role,
                 signalling: Signalling(role: event.role == .central ? .central : .peripheral),
                 bearer: GATTBearer(ownRxMTU: Int(configuration.preferredMTU)),
-                security: makeGuard(for: event, bond: bond)))
+                security: makeGuard(for: event, bond: bond), tuner: makeTuner(for: event),
+                timing: LinkTiming(
+                    interval: event.interval, latency: event.latency, supervisionTimeout: event.supervisionTimeout)))
         links[links.count - 1].signalling.offers = channels.offers
         know(peer) { $0.isConnected = true }
         // A peer that connects to this host may be one that a client waits for.
         stopDialling(peer, at: now)
         guard let index = linkIndex(handle: event.handle) else { return }
         secureNewLink(index, at: now)
+        tune(.start, onLink: event.handle, at: now)
         guard isHeld(peer), let index = linkIndex(handle: event.handle) else { return }
         links[index].reportBy = now.advanced(by: configuration.patienceForMTU)
         start(.exchangeMTU, purpose: .exchangeMTU, onLink: index, at: now)
@@ -292,6 +295,7 @@ extension Host {
         guard let index = linkIndex(handle: handle) else { return }
         performSignalling(links[index].signalling.wake(at: now), onLink: handle, at: now)
         wakeSecurity(onLink: handle, at: now)
+        wakeTuner(onLink: handle, at: now)
         guard let index = linkIndex(handle: handle), let reportBy = links[index].reportBy else { return }
         if reportBy <= now { reportLink(handle, at: now) }
     }

@@ -16,7 +16,7 @@ extension Host {
         switch request {
         case .startScan, .stopScan, .startAdvertising, .stopAdvertising:
             submitDiscovery(request, key, at: now)
-        case .connect, .disconnect, .readRSSI, .updateConnectionParameters:
+        case .connect, .disconnect, .readRSSI, .readLink, .updateConnectionParameters:
             submitLink(request, key, at: now)
         case .discoverServices, .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read,
             .write, .subscribe:
@@ -59,6 +59,7 @@ extension Host {
                 return finish(key, .success(.rssi(Self.rssiNotAvailable)))
             }
             submit(ReadRSSI(handle: links[index].handle).packet, for: .request(key), at: now)
+        case .readLink(let peer): readLink(peer, for: key, at: now)
         case .updateConnectionParameters(let peer, let preference):
             guard let index = linkIndex(of: peer) else { return fail(key, .notConnected) }
             updateParameters(preference, onLink: index, for: key, at: now)

@@ -1,4 +1,5 @@
 import EventLoop
+import GAP
 import GATT
 import HCI
 import HostInterface
@@ -31,6 +32,8 @@ struct Link {
     var signalling: Signalling
     var bearer: GATTBearer
     var security: LinkGuard
+    var tuner: LinkTuner
+    var timing: LinkTiming
     /// What is open on the bearer, by its number there, and for what.
     var purposes: [UInt64: Purpose] = [:]
     /// Until when `connect` waits for the MTU exchange; `nil` once the link has been reported.
@@ -57,8 +60,9 @@ struct Link {
     var deadline: Instant? {
         isReplaced
             ? nil
-            : [bearer.deadline, signalling.deadline, security.deadline, hasAgreedMTU ? nil : reportBy]
-                .compactMap { $0 }.min()
+            : [
+                bearer.deadline, signalling.deadline, security.deadline, tuner.deadline, hasAgreedMTU ? nil : reportBy,
+            ].compactMap { $0 }.min()
     }
 }
 

@@ -17,6 +17,8 @@ package enum HostRequest: Equatable, Sendable {
     case disconnect(PeerID)
     /// Answer: `.rssi`, in dBm; 127 means not available.
     case readRSSI(PeerID)
+    /// Answer: `.link`.
+    case readLink(PeerID)
     /// Preferred interval range in 1.25 ms slots, latency in events, timeout in 10 ms. Answer: `.done` when asked.
     case updateConnectionParameters(PeerID, ConnectionPreference)
 

@@ -22,8 +22,6 @@ package enum SecurityCommand: Equatable, Sendable {
     case makeOutOfBandData
     /// What a peer has given by another way than the radio, for the next pairing with it. Answer: `.done`.
     case setOutOfBandData(PeerID, OutOfBandShare)
-    /// Answer: `.link`.
-    case readLink(PeerID)
     /// Signed Write Without Response (Core 6.0, Vol 3, Part G, 4.9.2); on an encrypted link an unsigned one. Answer:
     /// `.done` once the controller has taken it.
     case writeSigned(PeerID, AttributeHandle, value: [UInt8])
@@ -154,25 +152,6 @@ extension SecurityProblem: CustomStringConvertible {
         case .tooManyBonds: "there is no room for another bond; remove one"
         case .linkLost: "the link ended"
         }
-    }
-}
-
-/// How things stand on a link.
-package struct LinkStatus: Equatable, Sendable {
-    /// `nil` in the clear.
-    package var security: LinkSecurity?
-    package var isBonded: Bool
-    /// Core 6.0, Vol 4, Part E, 7.8.47: 1 is LE 1M, 2 is LE 2M, 3 is LE Coded; `nil` if the controller does not tell.
-    package var transmitPHY: UInt8?
-    package var receivePHY: UInt8?
-
-    package init(
-        security: LinkSecurity?, isBonded: Bool, transmitPHY: UInt8? = nil, receivePHY: UInt8? = nil
-    ) {
-        self.security = security
-        self.isBonded = isBonded
-        self.transmitPHY = transmitPHY
-        self.receivePHY = receivePHY
     }
 }
 

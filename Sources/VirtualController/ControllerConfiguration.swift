@@ -8,7 +8,7 @@ package struct ControllerConfiguration: Sendable {
     /// The public device address.
     package var address: DeviceAddress
     /// Octets of one ACL data packet from the host, at least 27 (Core 6.0, Vol 4, Part E, 7.8.2).
-    package var aclLength: UInt16 = 27
+    package var aclLength: UInt16 = 251
     /// How many such packets it holds at once, for all links together.
     package var aclCount: UInt8 = 20
     /// The most octets in one PDU on the air that it can send and receive, 27...251.

@@ -6,17 +6,32 @@ import Simulation
 
 /// How much of a link's limit two of our hosts fill, over two of our controllers, and what a simulated minute costs.
 struct AirBenchmark {
-    let name: String
     let valueLength: Int
     /// In slots of 1.25 ms.
     let intervalSlots: UInt16
+    let physical: RadioBenchmark.Physical
+    /// The most octets of an LL data PDU.
+    let dataLength: UInt16
+
+    private var name: String {
+        "notify_\(physical.rawValue)_\(valueLength)B_\(Double(intervalSlots) * 1.25)ms"
+            + (dataLength > 27 ? "_dle" : "")
+    }
+
     /// What the physics allows on this link, in kbit/s of values.
-    let limit: Double
+    private var limit: Double {
+        RadioBenchmark(
+            shape: .value(name, octets: valueLength, dataLength: dataLength), physical: physical, isEncrypted: false,
+            interval: intervalSlots
+        ).limit
+    }
 
     func run(minutes: Int) -> [Measurement] {
         let world = World(seed: 1)
         var configuration = HostConfiguration()
         configuration.preferredMTU = UInt16(valueLength + 3)
+        configuration.prefers2M = physical == .le2M
+        configuration.maximumDataOctets = dataLength
         configuration.connection = ConnectionPreference(
             intervalSlots: intervalSlots...intervalSlots, latency: 0, supervisionTimeout: 200)
         let source = NotificationSource(
@@ -43,11 +58,15 @@ struct AirBenchmark {
         ]
     }
 
-    /// 11 values of 20 octets in each event: an exchange takes 296 us for 27 octets, 80 us for the empty packet and
-    /// twice 150 us (Core 6.0, Vol 6, Part B, 2.1 and 4.1.1), so 7.5 ms hold 11.
-    static let all = [
-        AirBenchmark(name: "notify_1M_20B_7.5ms", valueLength: 20, intervalSlots: 6, limit: 11 * 20 * 8 / 7.5)
-    ]
+    /// From small values on an old link to those that fill one and two of the longest packets, and what a program gets
+    /// that takes the longest value there is.
+    static let all =
+        [AirBenchmark(valueLength: 20, intervalSlots: 6, physical: .le1M, dataLength: 27)]
+        + [6, 12, 24, 80].flatMap { interval in
+            [244, 495, 512].map {
+                AirBenchmark(valueLength: $0, intervalSlots: interval, physical: .le2M, dataLength: 251)
+            }
+        }
 }
 
 /// A peripheral that notifies as fast as it may.

@@ -3,6 +3,7 @@ import EventLoop
 import Host
 import HostInterface
 import Simulation
+import VirtualController
 
 /// Two or more hosts of ours over two real controllers and the air, and clients that write down what they hear.
 final class TestWorld {
@@ -11,16 +12,25 @@ final class TestWorld {
 
     init(seed: UInt64 = 1) { world = World(seed: seed) }
 
-    func device(_ name: String, at metres: Double = 0, _ configure: (inout HostConfiguration) -> Void = { _ in })
-        -> TestClient
-    {
+    func device(
+        _ name: String, at metres: Double = 0, controller configureController: (inout ControllerConfiguration) -> Void,
+        _ configure: (inout HostConfiguration) -> Void = { _ in }
+    ) -> TestClient {
         var configuration = HostConfiguration()
         configure(&configuration)
+        var controller = ControllerConfiguration(address: DeviceAddress(nextAddress))
+        configureController(&controller)
         let device = HostedDevice(
             in: world, name: name, address: DeviceAddress(nextAddress), position: Position(x: metres, y: 0),
-            host: configuration)
+            controller: controller, host: configuration)
         nextAddress += 1
         return client(of: device)
+    }
+
+    func device(
+        _ name: String, at metres: Double = 0, _ configure: (inout HostConfiguration) -> Void = { _ in }
+    ) -> TestClient {
+        device(name, at: metres, controller: { _ in }, configure)
     }
 
     func client(of device: HostedDevice) -> TestClient {

@@ -97,7 +97,7 @@ extension Narrator {
             sent(read.central, what, value, errorCode == 0 ? readable(value) : "error \(errorCode)")
         case .security(.secure(let peer, _)): sent(peer, "encrypt the link")
         case .send(let number, let octets): sent(channelPeers[number], "data", octets, readable(octets))
-        case .startScan, .stopScan, .readRSSI, .updateConnectionParameters, .discoverServices,
+        case .startScan, .stopScan, .readRSSI, .readLink, .updateConnectionParameters, .discoverServices,
             .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read, .addService,
             .removeService, .removeAllServices, .notify, .startAdvertising, .stopAdvertising, .publishChannel,
             .unpublishChannel, .openChannel, .received, .closeChannel, .security:
@@ -211,6 +211,7 @@ extension Narrator {
             case .write(let peer, let handle, _, _): (peer, "write \(uuid(handle, of: peer))")
             case .subscribe(let peer, let characteristic, _): (peer, "subscribe \(characteristic.uuid)")
             case .readRSSI(let peer): (peer, "signal strength")
+            case .readLink(let peer): (peer, "state of the link")
             case .updateConnectionParameters(let peer, _): (peer, "connection parameters")
             case .startScan, .stopScan: (nil, "scan")
             case .addService(let definition): (nil, "publish \(definition.uuid)")

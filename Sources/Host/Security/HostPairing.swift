@@ -43,24 +43,7 @@ extension Host {
             finish(key, .success(.done))
         case .writeSigned(let peer, let handle, let value):
             writeSigned(peer, handle.rawValue, value, for: key, at: now)
-        case .readLink(let peer):
-            guard let index = linkIndex(of: peer) else { return fail(key, .notConnected) }
-            guard capabilities?.commands.contains(.leReadPHY) == true else {
-                return finish(key, .success(.link(linkStatus(index))))
-            }
-            submit(LEReadPHY(handle: links[index].handle).packet, for: .linkStatus(key, peer), at: now)
         }
-    }
-
-    /// The controller has told the PHY, or has not.
-    func phyRead(_ outcome: CommandOutcome, of peer: PeerID, for key: RequestKey) {
-        guard let index = linkIndex(of: peer) else { return fail(key, .notConnected) }
-        var status = linkStatus(index)
-        if case .completed(let octets) = outcome, let answer = try? LEReadPHY.ReturnParameters(octets: octets) {
-            status.transmitPHY = answer.tx.rawValue
-            status.receivePHY = answer.rx.rawValue
-        }
-        finish(key, .success(.link(status)))
     }
 
     private func secure(_ peer: PeerID, authenticated: Bool, for key: RequestKey, at now: Instant) {

@@ -181,12 +181,6 @@ extension Host {
         if links[index].hasAgreedMTU { reportLink(handle, at: now) }
     }
 
-    func linkStatus(_ index: Int) -> LinkStatus {
-        LinkStatus(
-            security: links[index].security.level,
-            isBonded: bondIndex(links[index].security.identity) != nil)
-    }
-
     /// The link is gone: who waited for its security is told, and what was learnt of the peer is kept.
     func endSecurity(of link: Link, because failure: HostFailure, at now: Instant) {
         var link = link

@@ -106,7 +106,7 @@ final class RoleScene {
 
     /// How the client sees its link.
     var security: LinkSecurity? {
-        guard case .success(.link(let status)) = client.answer(.security(.readLink(server.peer))) else { return nil }
+        guard case .success(.link(let status)) = client.answer(.readLink(server.peer)) else { return nil }
         return status.security
     }
 

@@ -96,7 +96,7 @@ final class SecureScene {
 
     /// How the phone sees its link.
     var security: LinkSecurity? {
-        guard case .success(.link(let status)) = phone.answer(.security(.readLink(lock.peer))) else { return nil }
+        guard case .success(.link(let status)) = phone.answer(.readLink(lock.peer)) else { return nil }
         return status.security
     }
 
