@@ -66,12 +66,12 @@ struct LinkRadioTests {
             Stream(intervalSlots: 12, mtu: 23, prefers2M: false, octets: 27, limit: 235),
         ])
     func throughput(stream: Stream) throws {
-        let link = StreamScene {
+        let link = StreamScene(both: {
             $0.preferredMTU = stream.mtu
             $0.prefers2M = stream.prefers2M
             $0.maximumDataOctets = stream.octets
             $0.connection.intervalSlots = stream.intervalSlots...stream.intervalSlots
-        }
+        })
         let kilobits = try link.notify(octets: Int(stream.mtu) - 3)
         #expect(kilobits >= 0.98 * stream.limit && kilobits <= 1.01 * stream.limit, "\(kilobits) kbit/s")
     }

@@ -41,7 +41,7 @@ struct CommandTests {
 
     @Test("7.8.2: buffers as configured")
     func bufferSize() {
-        #expect(Bench().exchange(hex("01 02 20 00")) == [hex("04 0E 07 01 02 20 00 1B 00 14")])
+        #expect(Bench().exchange(hex("01 02 20 00")) == [hex("04 0E 07 01 02 20 00 FB 00 14")])
     }
 
     @Test("7.4.6: the public address")

@@ -131,7 +131,7 @@ struct TransferTests {
         let phone = world.addDevice("Phone")
         let box = world.addDevice("Box", at: .init(x: 2))
         let time = Timekeeper(world.clock)
-        let content = Chance(seed: 9).data(200_000)
+        let content = Chance(seed: 9).data(600_000)
         let told = Notes<ReceptionEvent>()
         let chance = Chance(seed: 10)
         let sending = box.start {
@@ -160,7 +160,7 @@ struct TransferTests {
         world.run(for: .seconds(1))
         #expect(try Data(contentsOf: folder.appendingPathComponent("log")) == content)
         let starts = told.all.compactMap { if case .began(_, let from) = $0 { from } else { nil } }
-        #expect(result.done == 200_000 && starts.count == 3 && starts[1] > 0 && starts == starts.sorted(), "\(starts)")
+        #expect(result.done == 600_000 && starts.count == 3 && starts[1] > 0 && starts == starts.sorted(), "\(starts)")
         #expect(!receiving.isFinished)
         receiving.cancel()
         world.run(for: .zero)

@@ -286,7 +286,8 @@ struct ChannelTests {
         _ = phone.take()
         lock.close()
         scene.world.run(for: .seconds(1))
-        #expect(phone.take().sorted() == ["in end", "out error CBError 7"])
+        // A side that closes goes on taking what comes, so that there may be room once more before the end.
+        #expect(phone.take().filter { $0 != "out space" }.sorted() == ["in end", "out error CBError 7"])
     }
 
     @Test("B-J4: the PSM by its characteristic")

@@ -32,7 +32,8 @@ final class TransferKill {
     private let downloadStep: DownloadStep?
     private let uploadStep: UploadStep?
     private let file: URL
-    private let content = Data((0..<8000).map { UInt8(truncatingIfNeeded: $0 * $0 / 97) })
+    /// So much that a tenth of it takes longer than it takes to notice that nine have come.
+    private let content = Data((0..<32_000).map { UInt8(truncatingIfNeeded: $0 * $0 / 97) })
     private var downloads: [ResumingDownload] = []
     private var uploads: [ResumingUpload] = []
     private var downloadWords: [[String]] = []
