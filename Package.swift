@@ -83,9 +83,8 @@ let package = Package(
             name: "BluetoothTool",
             dependencies: [
                 "SmartLock", "TwoRoles", "Smallest", "WhichLock", "SensorWatch", "CoreBluetooth", "BluetoothSimulation",
-                "BluetoothToolkit", "Backends", "Simulation", "LocalSession", "HCITransport", "HCI", "Host",
-                "HostInterface", "GAP", "BluetoothTypes",
-                "EventLoop",
+                "BluetoothToolkit", "BluetoothExtensions", "Backends", "Simulation", "LocalSession", "HCITransport",
+                "HCI", "Host", "HostInterface", "GAP", "ATT", "L2CAP", "SMP", "BluetoothTypes", "EventLoop",
             ]),
         .executableTarget(name: "ble", dependencies: ["BluetoothTool"]),
         .target(
@@ -225,6 +224,7 @@ let package = Package(
             name: "BluetoothToolTests",
             dependencies: [
                 "BluetoothTool", "BluetoothToolkit", "BluetoothSimulation", "CoreBluetooth", "Backends", "Simulation",
+                "HCITransport",
                 "HostInterface", "BluetoothTypes",
             ]),
         .testTarget(name: "DemoTests", dependencies: ["BluetoothTool", "TwoRoles", "WhichLock"]),

@@ -39,7 +39,11 @@ package enum DefaultRadio {
     /// - Parameters:
     ///   - address: `nil` for the first usable adapter.
     ///   - deviceName: the GAP Device Name; `nil` leaves it as it is.
-    package static func open(_ address: RadioAddress?, deviceName: String? = nil) -> any SessionFactory {
+    ///   - capture: the file of ``captureVariable``; `nil` leaves that to the environment.
+    package static func open(
+        _ address: RadioAddress?, deviceName: String? = nil, capture: String? = nil
+    ) -> any SessionFactory {
+        let capture = capture ?? value(of: captureVariable)
         var configuration = HostConfiguration()
         if let deviceName { configuration.deviceName = deviceName }
         configuration.fallbackAddress = .ofThisMachine
@@ -53,7 +57,7 @@ package enum DefaultRadio {
             configuration.ignoresPublicAddress = true
         }
         configuration.usesPrivateAddress = value(of: privacyVariable) == "1"
-        guard let address else { return adapter(nil, place: anyAdapter, configuration) }
+        guard let address else { return adapter(nil, place: anyAdapter, configuration, capture) }
         switch address {
         case .tcp(let host, let port):
             return AdapterRadio(
@@ -67,7 +71,7 @@ package enum DefaultRadio {
             ) { loop throws(TransportError) in
                 try StreamTransport.connect(path: path, on: loop)
             }
-        case .adapter(let name): return adapter(name, place: "\(address)", configuration)
+        case .adapter(let name): return adapter(name, place: "\(address)", configuration, capture)
         case .serial(let device, let baud):
             return AdapterRadio(
                 place: "\(address)", kind: .device, configuration: configuration, bonds: bonds, capture: capture
@@ -82,8 +86,6 @@ package enum DefaultRadio {
         }
     }
 
-    private static var capture: String? { value(of: captureVariable) }
-
     /// Where this user's bonds are.
     private static var bonds: BondDatabase {
         BondDatabase(in: .ofThisUser()) { writeToStandardError("[CoreBluetooth] WARNING: \($0)") }
@@ -94,7 +96,7 @@ package enum DefaultRadio {
     }
 
     private static func adapter(
-        _ name: LinuxAdapter.Name?, place: String, _ configuration: HostConfiguration
+        _ name: LinuxAdapter.Name?, place: String, _ configuration: HostConfiguration, _ capture: String?
     ) -> AdapterRadio {
         let finder = AdapterFinder(name)
         return AdapterRadio(

@@ -3,8 +3,10 @@ import BondFiles
 public import CoreBluetooth
 import HostInterface
 
-/// How another stack keeps bonds.
+/// How bonds are written down, by this package and by others.
 public enum BondFileFormat: Sendable {
+    /// This package's own: one file of JSON, with everything that is kept of a bond, for the same adapter.
+    case ours
     /// Google's Bumble: one file of JSON.
     case bumble
     /// BlueZ: a file `ADAPTER/PEER/info` for each bond, below `/var/lib/bluetooth`.
@@ -12,6 +14,7 @@ public enum BondFileFormat: Sendable {
 
     var hostValue: BondFormat {
         switch self {
+        case .ours: .ours
         case .bumble: .bumble
         case .blueZ: .blueZ
         }
@@ -31,7 +34,7 @@ public struct BondDocument: Sendable {
 }
 
 extension BluetoothSecurity {
-    /// All bonds in another stack's form.
+    /// All bonds in one of the forms.
     public func exportBonds(
         as format: BondFileFormat, completion: @escaping (Result<[BondDocument], any Error>) -> Void
     ) {
@@ -44,7 +47,7 @@ extension BluetoothSecurity {
         }
     }
 
-    /// Takes bonds that another stack has made with the same adapter, in place of those with the same peers. All of
+    /// Takes bonds that were made with the same adapter, in place of those with the same peers. All of
     /// them, or none.
     public func importBonds(
         _ documents: [BondDocument], as format: BondFileFormat, completion: @escaping ((any Error)?) -> Void

@@ -1,5 +1,7 @@
 extension CommandSyntax {
-    static let radioOption = OptionSyntax(name: "--radio", value: "ADDRESS", help: "which radio; see RADIO below")
+    static let radioOption = OptionSyntax(
+        name: "--radio", value: "ADDRESS", help: "which radio; see RADIO below",
+        choices: ["simulated", "hci:", "serial:", "tcp:", "unix:"])
 
     package static let demo = CommandSyntax(
         name: "demo", summary: "play the tutorials, and check that they keep their promises",
@@ -99,7 +101,7 @@ extension CommandSyntax {
         name: "help", summary: "explain the tool, or one command", operands: "[COMMAND]", operandCount: 0...1)
 
     package static let all = [
-        demo, scan, connect, browse, read, write, subscribe, advertise, serve, send, receive, soak, doctor, adapters,
-        air, help,
+        demo, scan, connect, browse, read, write, subscribe, pair, bonds, advertise, serve, send, receive, soak,
+        doctor, capture, adapters, air, completion, help,
     ]
 }

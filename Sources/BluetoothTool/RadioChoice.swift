@@ -25,12 +25,15 @@ enum RadioChoice: Equatable {
 
     /// Gives out sessions of a real radio; `nil` for the simulated world.
     ///
-    /// - Parameter deviceName: what this computer is called for those who connect to it; `nil` leaves it as it is.
-    func factory(deviceName: String? = nil) -> (any SessionFactory)? {
+    /// - Parameters:
+    ///   - deviceName: what this computer is called for those who connect to it; `nil` leaves it as it is.
+    ///   - capture: a file that takes what passes between the host and its controller; `nil` for that of the
+    ///     environment, or none.
+    func factory(deviceName: String? = nil, capture: String? = nil) -> (any SessionFactory)? {
         switch self {
         case .simulated: nil
-        case .real(let address?): DefaultRadio.open(address, deviceName: deviceName)
-        case .real(nil): deviceName == nil ? SessionProvider.current : DefaultRadio.open(nil, deviceName: deviceName)
+        case .real(nil) where deviceName == nil && capture == nil: SessionProvider.current
+        case .real(let address): DefaultRadio.open(address, deviceName: deviceName, capture: capture)
         }
     }
 }

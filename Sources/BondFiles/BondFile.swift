@@ -8,6 +8,8 @@ package enum BondFormat: Sendable {
     case bumble
     /// BlueZ: for each bond a file `ADAPTER/PEER/info` below `/var/lib/bluetooth`, in the form of an ini file.
     case blueZ
+    /// This package's own: one JSON file, with everything that is kept.
+    case ours
 }
 
 /// A file of bonds. Its contents are secret.
@@ -38,6 +40,7 @@ extension BondFormat {
         switch self {
         case .bumble: [BumbleKeyStore.file(of: records, adapter: adapter)]
         case .blueZ: records.map { BlueZInfo.file(of: $0, adapter: adapter) }
+        case .ours: [OwnBondFile.file(of: records, adapter: adapter)]
         }
     }
 
@@ -53,6 +56,7 @@ extension BondFormat {
             switch self {
             case .bumble: records += try BumbleKeyStore.records(in: file, adapter: adapter)
             case .blueZ: records.append(try BlueZInfo.record(in: file))
+            case .ours: records += try OwnBondFile.records(in: file, adapter: adapter)
             }
         }
         return records

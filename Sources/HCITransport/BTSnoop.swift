@@ -13,7 +13,7 @@ package enum BTSnoop {
 
     /// Microseconds from the format's year 0 to the beginning of 1970, as all readers of the format count them, which
     /// is twelve days more than the calendar has.
-    private static let epoch: Int64 = 0x00DC_DDB3_0F2F_8000
+    static let epoch: Int64 = 0x00DC_DDB3_0F2F_8000
 
     /// What stands at the beginning of a file.
     package static var header: [UInt8] { Array("btsnoop".utf8) + [0] + bigEndian(UInt32(1)) + bigEndian(UInt32(1002)) }

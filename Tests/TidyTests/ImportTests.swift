@@ -44,9 +44,11 @@ struct ImportTests {
             // Pure on Apple's API, so that it also builds where Apple's framework is.
             "BluetoothToolkit": ["CoreBluetooth"],
             // 8: executables, and what they are made of. The tool shows names in advertisements and features of
-            // controllers, so it reads them.
+            // controllers, so it reads them; so does its doctor with the packets of a capture.
             "BluetoothTool": backends.union(tutorials).union([
-                "CoreBluetooth", "BluetoothSimulation", "BluetoothToolkit", "Backends", "GAP", "HCI",
+                "CoreBluetooth", "BluetoothExtensions", "BluetoothSimulation", "BluetoothToolkit", "Backends", "GAP",
+                "HCI",
+                "ATT", "L2CAP", "SMP",
             ]),
             "ble": ["BluetoothTool"],
             "ConformanceKit": host,

@@ -6,6 +6,8 @@ package struct CommandSyntax: Sendable {
     /// What stands behind the command's name, as the usage line shows it: `[NAME]`.
     package var operands = ""
     package var operandCount = 0...0
+    /// The words that the first operand can be, for shells to offer.
+    package var operandChoices: [String] = []
     package var discussion = ""
     package var options: [OptionSyntax] = []
     package var examples: [(line: String, meaning: String)] = []
@@ -17,6 +19,8 @@ package struct OptionSyntax: Sendable {
     /// What stands for the value in the help; `nil` for a switch.
     package var value: String?
     package var help: String
+    /// The words that its value can be, for shells to offer.
+    package var choices: [String] = []
 }
 
 /// A command line that was understood.

@@ -21,9 +21,21 @@ struct DeviceCommand {
 
     /// Finds the device, connects, does `body`, and disconnects, also when it is stopped.
     func onLink(_ body: @escaping @Sendable (RemotePeripheral) async throws -> ToolStatus) -> ToolStatus {
+        onLink { _ in
+        } _: { peripheral, _ in
+            try await body(peripheral)
+        }
+    }
+
+    /// The same, with something that is made when the radio is on, and held until the end.
+    func onLink<Helper>(
+        _ prepare: @escaping @Sendable (Central) -> Helper,
+        _ body: @escaping @Sendable (RemotePeripheral, Helper) async throws -> ToolStatus
+    ) -> ToolStatus {
         run.run { [device] time in
             let central = Central(time: time)
             try await central.waitUntilOn()
+            let helper = prepare(central)
             let peripheral = try await device.find(with: central)
             do {
                 try await peripheral.connect()
@@ -35,7 +47,7 @@ struct DeviceCommand {
                         + "connected elsewhere")
             }
             do {
-                let status = try await body(peripheral)
+                let status = try await body(peripheral, helper)
                 try? await peripheral.disconnect(within: .seconds(3))
                 return status
             } catch {

@@ -1,15 +1,15 @@
 /// What can be wrong, as `ble doctor` names it, with what cures it.
 package enum Cause: String, CaseIterable, Sendable {
     // The radio.
-    case noRadioChosen, radioUnreachable, noLowEnergy, notPermitted, switchedOff, radioSilent
+    case noRadioChosen, radioUnreachable, noLowEnergy, notPermitted, switchedOff, radioSilent, radioFailed
     // The air.
     case nothingOnAir, notHeard, misspelledName, severalOfOneName, serviceNotAdvertised, notConnectable, weakSignal
     // The link.
-    case doesNotAnswer, linkLimit, bondLost, dropsAtOnce, linkLost, smallMTU
+    case doesNotAnswer, linkLimit, bondLost, dropsAtOnce, linkLost, smallMTU, parametersRefused, pairingFailed
     // The services.
-    case discoveryFails, wrongService, wrongCharacteristic
+    case discoveryFails, wrongService, wrongCharacteristic, staleCache
     // The values.
-    case cannotNotify, noConfigurationDescriptor, subscriptionRefused, silentNotifications
+    case cannotNotify, noConfigurationDescriptor, subscriptionRefused, silentNotifications, neverSubscribed
     case readRefused, needsPairing, noAnswer, writeVanishes, writeRefused
     // What a program's log says of the program.
     case logTooEarly, logNotConnected, logForgottenPeripheral, logForgottenManager, logNoDelegate, logMissingMethod
@@ -25,6 +25,7 @@ package enum Cause: String, CaseIterable, Sendable {
         case .notPermitted: "this program may not use the radio"
         case .switchedOff: "Bluetooth is switched off"
         case .radioSilent: "the radio does not come on"
+        case .radioFailed: "the radio's hardware failed"
         case .nothingOnAir: "nothing is on the air"
         case .notHeard: "the device is not on the air"
         case .misspelledName: "the device's name is spelled in another way"
@@ -38,6 +39,9 @@ package enum Cause: String, CaseIterable, Sendable {
         case .dropsAtOnce: "the device ends the link right after it was made"
         case .linkLost: "the link is lost after a moment"
         case .smallMTU: "the device carries 20 octets at a time"
+        case .parametersRefused: "connection parameters are refused"
+        case .pairingFailed: "the pairing failed"
+        case .staleCache: "the program uses attributes that are not there any more"
         case .discoveryFails: "the services cannot be discovered"
         case .wrongService: "the device has no such service"
         case .wrongCharacteristic: "the service has no such characteristic"
@@ -45,6 +49,7 @@ package enum Cause: String, CaseIterable, Sendable {
         case .noConfigurationDescriptor: "the characteristic lacks the descriptor 2902, by which it is subscribed"
         case .subscriptionRefused: "the device refuses the subscription"
         case .silentNotifications: "the subscription stands, but no value comes"
+        case .neverSubscribed: "the device can notify, and nobody subscribes"
         case .readRefused: "the device refuses the read"
         case .needsPairing: "the value needs an encrypted link"
         case .noAnswer: "the device does not answer a request"
@@ -85,6 +90,8 @@ package enum Cause: String, CaseIterable, Sendable {
         case .notPermitted: "give this program the right to use the radio; the reason above names it"
         case .switchedOff: "switch Bluetooth on; on Linux also: rfkill unblock bluetooth"
         case .radioSilent: "unplug the adapter and plug it in again; see whether another program holds it"
+        case .radioFailed:
+            "unplug the adapter and plug it in again; if it happens again, update its firmware or take another adapter"
         case .nothingOnAir:
             "switch the device on, bring it near, and see that no phone holds it: connected devices "
                 + "mostly do not advertise"
@@ -102,6 +109,14 @@ package enum Cause: String, CaseIterable, Sendable {
         case .dropsAtOnce: "see in the device's log why: mostly connection parameters or a missing bond"
         case .linkLost: "bring it nearer; if it is near, its supervision timeout or its clock is wrong"
         case .smallMTU: "split values to maximumWriteValueLength(for:), or let the device accept a larger MTU"
+        case .parametersRefused:
+            "ask for what Apple's accessory guidelines allow: an interval of 15 ms or a multiple, a latency of 30 at "
+                + "most, a timeout of 6 to 18 s and more than three times interval x (latency + 1)"
+        case .pairingFailed:
+            "compare what both sides can show and take in, and try again: ble pair DEVICE --capability KIND"
+        case .staleCache:
+            "discover anew after each connection and in didModifyServices; the device's firmware must indicate "
+                + "Service Changed when its services change"
         case .discoveryFails: "switch the device off and on; its attribute table breaks the rules if it happens again"
         case .wrongService: "use one of the UUIDs that it has: ble browse DEVICE"
         case .wrongCharacteristic: "use one that it has: ble browse DEVICE"
@@ -111,6 +126,9 @@ package enum Cause: String, CaseIterable, Sendable {
         case .silentNotifications:
             "the device has nothing to say, or forgets its subscriptions: make it send, and "
                 + "call setNotifyValue(true) anew after each connection"
+        case .neverSubscribed:
+            "call setNotifyValue(true, for:) after each discovery, and wait for didUpdateNotificationStateFor; in the "
+                + "background the mode bluetooth-central is needed too"
         case .readRefused: "see its properties: ble browse DEVICE"
         case .needsPairing:
             "pair with the device: CoreBluetooth begins by itself; where a code is asked for, the program answers "

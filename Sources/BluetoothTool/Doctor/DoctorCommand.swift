@@ -9,21 +9,25 @@ extension CommandSyntax {
         discussion: """
             Looks at the radio and the air; at DEVICE, if it is named, how it connects and what it offers; at a service
             and a characteristic of it, whether they are there, answer and notify. Says what is wrong, what shows it,
-            and what cures it. With --log it reads what CoreBluetooth has said of a program's mistakes.
+            and what cures it. With --capture it finds in a record of HCI packets what went wrong; with --log it reads what CoreBluetooth has said of a program's mistakes.
             \(DeviceChoice.help)
             """,
-        options: RunSettings.options(timeout: "180 if left out") + [
+        options: RunSettings.plainOptions(timeout: "180 if left out") + [
             OptionSyntax(name: "--service", value: "UUID", help: "a service that is wanted"),
             OptionSyntax(name: "--characteristic", value: "UUID", help: "a characteristic that is wanted"),
             OptionSyntax(name: "--notify", value: nil, help: "it shall notify"),
             OptionSyntax(name: "--write", value: "HEX", help: "try to write this to it"),
             OptionSyntax(name: "--without-response", value: nil, help: "write as the program does: unconfirmed"),
             OptionSyntax(name: "--log", value: "FILE", help: "the standard error of a program; no radio is used"),
+            OptionSyntax(
+                name: "--capture", value: "FILE",
+                help: "a record of HCI packets (btsnoop), of this library, Android\nor btmon; no radio is used"),
             OptionSyntax(name: "--list", value: nil, help: "list everything that can be found"),
         ],
         examples: [
             ("ble doctor --radio simulated", "the radio, and the air around it"),
             ("ble doctor Strap --characteristic 2A37", "why do no heart beats come?"),
+            ("ble doctor --capture app.btsnoop", "what went wrong in an app's traffic; see ble capture"),
             ("ble doctor --log app.log", "what the app does wrong"),
         ])
 }
@@ -34,11 +38,14 @@ struct DoctorCommand {
     private let settings: RunSettings
     private let examination: Examination
     private let log: String?
+    private let capture: String?
     private let lists: Bool
 
     init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
         self.tool = tool
-        settings = try RunSettings(tool, arguments, timeout: .seconds(180))
+        var settings = try RunSettings(tool, arguments, timeout: .seconds(180))
+        settings.capture = nil
+        self.settings = settings
         func named(_ option: String) throws(UsageError) -> Examination.Named? {
             guard let text = arguments.values[option] else { return nil }
             _ = try AttributeChoice.uuid(text)
@@ -55,12 +62,14 @@ struct DoctorCommand {
         examination.writesWithResponse = !arguments.has("--without-response")
         self.examination = examination
         log = arguments.values["--log"]
+        capture = arguments.values["--capture"]
         lists = arguments.has("--list")
     }
 
     func run() -> ToolStatus {
         if lists { return list() }
         if let log { return read(log) }
+        if let capture { return read(capture: capture) }
         let run = CommandRun(tool: tool, settings: settings)
         let found = Mutex<[Finding]?>(nil)
         let note = { @Sendable (findings: [Finding]) in found.withLock { $0 = findings } }
@@ -81,6 +90,20 @@ struct DoctorCommand {
             return .failure
         }
         return tell(LogReader.findings(in: String(decoding: data, as: UTF8.self)))
+    }
+
+    private func read(capture path: String) -> ToolStatus {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            tool.printError("ble: \(path) cannot be read")
+            return .failure
+        }
+        do {
+            return tell(
+                try CaptureReader.findings(in: [UInt8](data), wantsNotifications: examination.wantsNotifications))
+        } catch {
+            tool.printError("ble: \(path) is no record of HCI packets: \(error)")
+            return .failure
+        }
     }
 
     private func list() -> ToolStatus {

@@ -15,7 +15,16 @@ struct RunSettings {
     /// What this computer is called for those who connect to it; `nil` leaves it as it is.
     var deviceName: String?
 
+    /// A file that takes what passes between this host and its controller; `nil` for none.
+    var capture: String?
+
     static func options(timeout: String) -> [OptionSyntax] {
+        plainOptions(timeout: timeout) + [
+            OptionSyntax(name: "--capture", value: "FILE", help: "record HCI packets, as Wireshark reads them")
+        ]
+    }
+
+    static func plainOptions(timeout: String) -> [OptionSyntax] {
         [
             CommandSyntax.radioOption,
             OptionSyntax(name: "--timeout", value: "SECONDS", help: "give up after that, 0.1...86400 (\(timeout))"),
@@ -27,6 +36,7 @@ struct RunSettings {
         radio = try RadioChoice(tool, arguments)
         self.timeout = try arguments.number("--timeout", in: 0.1...86400).map { .seconds($0) } ?? timeout
         isJSON = arguments.has("--json")
+        capture = arguments.values["--capture"]
     }
 }
 
@@ -42,6 +52,15 @@ struct CommandRun {
     let settings: RunSettings
     let output = LiveOutput()
     let reason = RadioReason()
+    private let stop = StopRequest()
+
+    init(tool: Tool, settings: RunSettings) {
+        self.tool = tool
+        self.settings = settings
+    }
+
+    /// Whether somebody has pressed Ctrl-C.
+    var isStopped: Bool { stop.isAsked }
 
     /// - Parameters:
     ///   - isAlone: whether the usual devices are not in the simulated world.
@@ -52,11 +71,18 @@ struct CommandRun {
         isAlone: Bool = false, neighbours: (SimulatedHome) -> Void = { _ in },
         _ body: @escaping @Sendable (Timekeeper) async throws -> ToolStatus
     ) -> ToolStatus {
-        let stop = StopRequest()
+        let stop = stop
         tool.interruption.handle { stop.ask() }
-        guard let factory = settings.radio.factory(deviceName: settings.deviceName) else {
+        guard let factory = settings.radio.factory(deviceName: settings.deviceName, capture: settings.capture) else {
             let home = SimulatedHome(seed: 0, isAlone: isAlone)
             neighbours(home)
+            if let path = settings.capture {
+                do {
+                    home.record(into: try PacketFile(path))
+                } catch {
+                    return tell(CommandFailure(sentence: "\(path) cannot be written: \(error.reason)"))
+                }
+            }
             return pump(SimulatedRun(home, body), stop)
         }
         return pump(RealRun(OverheardRadio(factory, reason), body), stop)
@@ -138,8 +164,8 @@ private struct SimulatedRun: RunningCommand {
     var now: Duration { home.world.now }
 
     func step() {
-        // In steps that let a command end when it is done.
-        home.world.run(until: { program.isFinished }, within: .milliseconds(20))
+        // In steps that let a command end, or show how far it is, soon after.
+        home.world.run(for: .milliseconds(20))
     }
 
     func cancel() { program.cancel() }

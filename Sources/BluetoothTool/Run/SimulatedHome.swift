@@ -1,5 +1,7 @@
 import BluetoothSimulation
 import BluetoothToolkit
+import EventLoop
+import HCITransport
 import Host
 import HostInterface
 import Simulation
@@ -30,6 +32,16 @@ final class SimulatedHome {
     deinit {
         // Device and script hold each other.
         for (device, _) in devices { device.device.onPowerChange = nil }
+    }
+
+    /// Records what passes between this computer and its controller, in simulated time from 2026-01-01 on.
+    func record(into file: PacketFile) {
+        let beginning: Int64 = 1_767_225_600_000_000
+        world.world.hciTap = { now, device, direction, packet in
+            guard device.name == "This computer" else { return }
+            let time = beginning + Int64(now.sinceStart / .microseconds(1))
+            file.append(BTSnoop.record(packet, direction == .hostToController ? .toController : .toHost, time: time))
+        }
     }
 
     /// Adds a device that runs async code of the toolkit.

@@ -19,7 +19,7 @@ extension CommandSyntax {
             OptionSyntax(
                 name: "--over", value: "CARRIER",
                 help: "writes (without response; if left out), confirmed (writes with\nresponse), channel (L2CAP), "
-                    + "or notifications"),
+                    + "or notifications", choices: ["writes", "confirmed", "channel", "notifications"]),
             OptionSyntax(name: "--name", value: "NAME", help: "with notifications: the name on the air (Sender)"),
             OptionSyntax(
                 name: "--one-by-one", value: nil, help: "confirmed, and wait for an acknowledgement of each piece"),

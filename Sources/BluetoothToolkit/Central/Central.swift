@@ -14,6 +14,8 @@ public final class Central: @unchecked Sendable {
     public let time: Timekeeper
     let lock = NSRecursiveLock()
     let manager: CBCentralManager
+    /// For tools of this package that do more than Apple's API can.
+    package var coreBluetoothManager: CBCentralManager { manager }
     private let relay: CentralRelay
     private var readyCalls: [Call<Void>] = []
     private var stateSources: [EventSource<CBManagerState>] = []
