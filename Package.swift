@@ -224,8 +224,7 @@ let package = Package(
             name: "BluetoothToolTests",
             dependencies: [
                 "BluetoothTool", "BluetoothToolkit", "BluetoothSimulation", "CoreBluetooth", "Backends", "Simulation",
-                "HCITransport",
-                "HostInterface", "BluetoothTypes",
+                "HCITransport", "HostInterface", "BluetoothTypes", "EventLoop",
             ]),
         .testTarget(name: "DemoTests", dependencies: ["BluetoothTool", "TwoRoles", "WhichLock"]),
         // Left out unless they run beside BlueZ: see Tests/BlueZ.

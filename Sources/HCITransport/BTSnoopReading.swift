@@ -8,6 +8,12 @@ extension BTSnoop {
         package var direction: Direction
         /// In its H4 form.
         package var packet: [UInt8]
+
+        package init(time: Int64, direction: Direction, packet: [UInt8]) {
+            self.time = time
+            self.direction = direction
+            self.packet = packet
+        }
     }
 
     /// Why a file is no record that can be read, in a sentence.

@@ -121,6 +121,11 @@ extension Host {
         self.suspendsAt = nil
         isPastGrace = true
         updateGates()
+        let resting = clients.filter(\.gate.isShut)
+        for (role, mode) in [(ClientRole.central, "bluetooth-central"), (.peripheral, "bluetooth-peripheral")]
+        where resting.contains(where: { $0.role == role }) {
+            onAdvice?("Callbacks rest in the background, of values too: the app does not declare the mode \(mode).")
+        }
     }
 
     /// A program is woken for the events of a role that it may play in the background, and for no others.

@@ -3,6 +3,7 @@ import BluetoothTool
 import BluetoothToolkit
 import CoreBluetooth
 import Foundation
+import HCITransport
 import HostInterface
 import Testing
 
@@ -136,6 +137,23 @@ struct DoctorTests {
         item.prepare(scene)
         let found = try scene.findings()
         #expect(Set(found) == Set([item.cause] + item.also), "\(found.map(\.rawValue))")
+    }
+
+    @Test(
+        "A radio that cannot be used, by the words of whoever could not open it",
+        arguments: [
+            (TransportError.noAdapter(nil), Cause.noAdapter), (.noAdapter("hci7"), .noAdapter),
+            (.noDevice(path: "/dev/ttyACM0"), .noAdapter), (.noBluetooth, .noKernelSupport),
+            (.blocked("hci0"), .blocked),
+            (.noCapability("hci0"), .noCapability),
+            (.adapterInUse("hci0", by: AdapterOwner(kind: .kernel, programs: [])), .adapterInUse),
+            (.adapterSettling("hci0"), .firmwareMissing), (.unplugged("hci0"), .unplugged),
+            (.notPermitted("/dev/ttyACM0"), .notPermitted), (.noSocket(path: "/tmp/air"), .radioUnreachable),
+            (.nobodyListens(at: "localhost:1"), .radioUnreachable), (.unknownHost("nowhere"), .radioUnreachable),
+            (.noAnswer(from: "localhost:1"), .radioUnreachable), (.ended, .radioUnreachable),
+        ])
+    func unusable(_ error: TransportError, _ cause: Cause) {
+        #expect(Cause.ofRadio(.unsupported, why: "The radio hci:0 cannot be opened: \(error)") == cause)
     }
 
     @Test("Only a broadcaster: not connectable")

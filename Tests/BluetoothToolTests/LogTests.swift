@@ -106,6 +106,21 @@ struct LogTests {
         #expect(findings(world).last == .logRefusedService)
     }
 
+    @Test("No values in the background: the mode that is missing; silent with it", arguments: [false, true])
+    func background(isDeclared: Bool) {
+        let world = BluetoothWorld(seed: 1)
+        let phone = world.addDevice("Phone")
+        if isDeclared { phone.backgroundModes = .bluetoothCentral }
+        let app = phone.run { Central() }
+        phone.run { _ = app.manager }
+        world.run(for: .seconds(1))
+        app.manager.scanForPeripherals(withServices: [CBUUID(string: "FFF0")])
+        world.run(for: .seconds(1))
+        phone.isInBackground = true
+        world.run(for: .seconds(10))
+        #expect(findings(world) == (isDeclared ? [] : [.logBackground]))
+    }
+
     @Test("Nothing is found in a log without mistakes")
     func silence() {
         #expect(LogReader.findings(in: "all is well\n[CoreBluetooth] WARNING: something new\n").isEmpty)

@@ -21,7 +21,7 @@ extension CommandSyntax {
         examples: [
             ("ble capture app.btsnoop -- swift run app --verbose", "an app of this library, on BLE_RADIO"),
             ("ble capture air.btsnoop --radio simulated --seconds 5", "a scan"),
-            ("ble read Strap 2A24 --capture read.btsnoop", "one command"),
+            ("ble capture read.btsnoop -- ble read Strap 2A24", "one command; so does its --capture read.btsnoop"),
         ])
 }
 

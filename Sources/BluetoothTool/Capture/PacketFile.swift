@@ -26,7 +26,7 @@ final class PacketFile {
     }
 
     /// A full disk ends the record, not the traffic.
-    private func flush() {
+    func flush() {
         var rest = pending[...]
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }

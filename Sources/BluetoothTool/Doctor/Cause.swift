@@ -1,7 +1,10 @@
+package import CoreBluetooth
+
 /// What can be wrong, as `ble doctor` names it, with what cures it.
 package enum Cause: String, CaseIterable, Sendable {
     // The radio.
-    case noRadioChosen, radioUnreachable, noLowEnergy, notPermitted, switchedOff, radioSilent, radioFailed
+    case noAdapter, noKernelSupport, blocked, noCapability, adapterInUse, firmwareMissing, unplugged
+    case radioUnreachable, noLowEnergy, notPermitted, switchedOff, radioSilent, radioFailed
     // The air.
     case nothingOnAir, notHeard, misspelledName, severalOfOneName, serviceNotAdvertised, notConnectable, weakSignal
     // The link.
@@ -14,12 +17,18 @@ package enum Cause: String, CaseIterable, Sendable {
     // What a program's log says of the program.
     case logTooEarly, logNotConnected, logForgottenPeripheral, logForgottenManager, logNoDelegate, logMissingMethod
     case logWriteWithoutProperty, logWriteCut, logNoRoom, logForgottenResponse, logAdvertisedTooEarly
-    case logContradiction, logRefusedService, logStaleObject, logOtherManager, logIgnoredKey
+    case logContradiction, logRefusedService, logStaleObject, logOtherManager, logIgnoredKey, logBackground
 
     /// One sentence without its dot.
     package var title: String {
         switch self {
-        case .noRadioChosen: "no radio is chosen"
+        case .noAdapter: "there is no such adapter"
+        case .noKernelSupport: "the kernel offers no Bluetooth to this program"
+        case .blocked: "the adapter is switched off by rfkill"
+        case .noCapability: "this program lacks the capability to take an adapter over"
+        case .adapterInUse: "somebody else has the adapter"
+        case .firmwareMissing: "the kernel does not get the adapter ready: mostly its firmware is missing"
+        case .unplugged: "the adapter was unplugged"
         case .radioUnreachable: "the radio cannot be reached"
         case .noLowEnergy: "the radio cannot do Bluetooth Low Energy"
         case .notPermitted: "this program may not use the radio"
@@ -77,14 +86,51 @@ package enum Cause: String, CaseIterable, Sendable {
         case .logStaleObject: "the program uses services or characteristics of an earlier link"
         case .logOtherManager: "the program uses a peripheral of another manager"
         case .logIgnoredKey: "the program advertises what may not be advertised"
+        case .logBackground: "the program is in the background without the mode that it needs"
         default: rawValue
         }
     }
 
+    /// What a radio that cannot be used suffers from.
+    ///
+    /// - Parameter why: the host's own words.
+    package static func ofRadio(_ state: CBManagerState, why: String) -> Cause {
+        switch state {
+        case .poweredOff: .switchedOff
+        case .unauthorized: why.contains("CAP_NET_ADMIN") ? .noCapability : .notPermitted
+        case .unsupported: signs.first { why.contains($0.text) }?.cause ?? .noLowEnergy
+        default: .radioSilent
+        }
+    }
+
+    /// What the words of `TransportError` mean. The first that fits counts.
+    private static let signs: [(text: String, cause: Cause)] = [
+        ("offers no Bluetooth", .noKernelSupport), ("CAP_NET_ADMIN", .noCapability), ("by rfkill", .blocked),
+        ("is in use by", .adapterInUse), ("still setting up", .firmwareMissing), ("was unplugged", .unplugged),
+        ("There is no Bluetooth adapter", .noAdapter), ("There is no adapter", .noAdapter),
+        ("There is no device", .noAdapter), ("may not open", .notPermitted),
+        ("No host with the name", .radioUnreachable), ("Nothing listens", .radioUnreachable),
+        ("There is no socket", .radioUnreachable), ("does not answer", .radioUnreachable),
+        ("is no serial line", .radioUnreachable), ("closed the connection", .radioUnreachable),
+        ("cannot be opened", .radioUnreachable), ("is lost", .radioUnreachable),
+        ("an HCI controller?", .radioUnreachable),
+    ]
+
     /// What to do: a command, or a change in the program.
     package var cure: String {
         switch self {
-        case .noRadioChosen: "name one: --radio simulated, --radio unix:PATH, or BLE_RADIO in the environment"
+        case .noAdapter:
+            "plug one in and look: ble adapters; or name another radio: --radio simulated, --radio unix:PATH, or "
+                + "BLE_RADIO in the environment"
+        case .noKernelSupport: "modprobe bluetooth; a container needs the network of its host"
+        case .blocked: "rfkill unblock bluetooth"
+        case .noCapability:
+            "sudo setcap cap_net_admin+ep PROGRAM, or AmbientCapabilities=CAP_NET_ADMIN in its systemd unit, or run it "
+                + "as root"
+        case .adapterInUse: "end the program that has it; of BlueZ: systemctl stop bluetooth"
+        case .firmwareMissing:
+            "see what it looked for: dmesg | grep -i firmware; and install it: apt install linux-firmware"
+        case .unplugged: "plug it in again; if it happens by itself, take another port or a shorter cable"
         case .radioUnreachable: "start what serves it (for example: ble air --unix PATH), and check the address"
         case .noLowEnergy: "use an adapter of Bluetooth 4.0 or later"
         case .notPermitted: "give this program the right to use the radio; the reason above names it"
@@ -162,6 +208,8 @@ package enum Cause: String, CaseIterable, Sendable {
         case .logStaleObject: "discover anew after each connection and in didModifyServices"
         case .logOtherManager: "get it from this manager: retrievePeripherals(withIdentifiers:)"
         case .logIgnoredKey: "only the local name and service UUIDs can be advertised"
+        case .logBackground:
+            "add the mode that the line names to UIBackgroundModes in Info.plist, and scan for services by name"
         default: ""
         }
     }

@@ -9,7 +9,8 @@ extension CommandSyntax {
         discussion: """
             Looks at the radio and the air; at DEVICE, if it is named, how it connects and what it offers; at a service
             and a characteristic of it, whether they are there, answer and notify. Says what is wrong, what shows it,
-            and what cures it. With --capture it finds in a record of HCI packets what went wrong; with --log it reads what CoreBluetooth has said of a program's mistakes.
+            and what cures it. With --capture it finds in a record of HCI packets what went wrong on a link; with --log
+            it reads what CoreBluetooth has said of a program's mistakes.
             \(DeviceChoice.help)
             """,
         options: RunSettings.plainOptions(timeout: "180 if left out") + [

@@ -45,15 +45,7 @@ package struct Examination: Sendable {
             return nil
         } catch ToolkitError.radioUnavailable(let state) {
             let why = whyUnusable() ?? ""
-            let cause: Cause =
-                switch state {
-                case .poweredOff: .switchedOff
-                case .unauthorized: .notPermitted
-                case .unsupported where why.contains("No radio is chosen"): .noRadioChosen
-                case .unsupported where why.contains("cannot be opened") || why.contains("is lost"): .radioUnreachable
-                case .unsupported: .noLowEnergy
-                default: .radioSilent
-                }
+            let cause = Cause.ofRadio(state, why: why)
             return Finding(cause: cause, evidence: why.isEmpty ? "the state is \(state)" : why)
         }
     }

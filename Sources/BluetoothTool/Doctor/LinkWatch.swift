@@ -36,6 +36,7 @@ struct LinkWatch {
 
     private struct CharacteristicProperties {
         var bits: UInt8
+        var isServiceChanged: Bool
         // Core 6.0, Vol 3, Part G, 3.3.1.1.
         var writesWithoutResponse: Bool { bits & 0x04 != 0 }
         var notifies: Bool { bits & 0x30 != 0 }
@@ -185,18 +186,22 @@ struct LinkWatch {
             guard let answer = try? ExchangeMTUResponse(octets: parameters) else { return }
             // The request holds what this side takes where others hold a handle.
             mtu = max(ATTLimits.defaultMTU, min(Int(asker.handle), Int(answer.serverRxMTU)))
+            if mtu == ATTLimits.defaultMTU, asker.handle > mtu {
+                findings.add(.smallMTU, "\(peer) agrees to no ATT_MTU but \(mtu)", at: now)
+            }
         case .readByTypeResponse where asker.type == .uuid16(0x2803):
             guard let answer = try? ReadByTypeResponse(octets: parameters) else { return }
             for attribute in answer.attributes where attribute.value.count >= 5 {
                 let handle = UInt16(attribute.value[1]) | UInt16(attribute.value[2]) << 8
-                characteristics[handle] = CharacteristicProperties(bits: attribute.value[0])
+                characteristics[handle] = CharacteristicProperties(
+                    bits: attribute.value[0], isServiceChanged: attribute.value.dropFirst(3) == [0x05, 0x2A])
             }
         case .findInformationResponse:
             guard let answer = try? FindInformationResponse(octets: parameters) else { return }
             for attribute in answer.attributes where attribute.type == .uuid16(0x2902) {
                 configurations.insert(attribute.handle)
             }
-        case .writeResponse where request == .writeRequest && isConfiguration(asker):
+        case .writeResponse where request == .writeRequest && isConfiguration(asker) && isOfProgram(asker):
             wasConfigured = true
             if asker.value.first != 0 { subscribedAt = subscribedAt ?? now }
         default: break
@@ -208,6 +213,13 @@ struct LinkWatch {
         configurations.contains(asker.handle)
             || asker.value.count == 2 && asker.value[1] == 0 && asker.value[0] <= 2
                 && characteristics[asker.handle] == nil
+    }
+
+    /// Whether a subscription is more than the host's own to Service Changed, which is indicated and mostly stays silent.
+    private func isOfProgram(_ asker: Asker) -> Bool {
+        if asker.value.first == 1 { return true }
+        guard let nearest = characteristics.keys.filter({ $0 < asker.handle }).max() else { return false }
+        return characteristics[nearest]?.isServiceChanged == false
     }
 
     private mutating func refused(_ error: ErrorResponse, _ asker: Asker, at now: Int64) {

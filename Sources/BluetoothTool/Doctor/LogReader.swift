@@ -24,13 +24,15 @@ package enum LogReader {
         ("is not a valid", .logStaleObject),
         ("does not belong to", .logOtherManager),
         ("ignores the advertisement's key", .logIgnoredKey),
+        ("rest in the background", .logBackground), ("rests in the background", .logBackground),
+        ("Nothing is advertised in the background", .logBackground),
     ]
 
     /// Each cause once, with its first line.
     package static func findings(in log: String) -> [Finding] {
         var findings: [Finding] = []
         for line in log.split(whereSeparator: \.isNewline) {
-            guard let place = line.range(of: "[CoreBluetooth] "),
+            guard let place = line.range(of: "[CoreBluetooth] ") ?? line.range(of: "[BluetoothSimulation] "),
                 let sign = signs.first(where: { line.contains($0.text) }),
                 !findings.contains(where: { $0.cause == sign.cause })
             else { continue }

@@ -76,13 +76,15 @@ struct CommandRun {
         guard let factory = settings.radio.factory(deviceName: settings.deviceName, capture: settings.capture) else {
             let home = SimulatedHome(seed: 0, isAlone: isAlone)
             neighbours(home)
-            if let path = settings.capture {
-                do {
-                    home.record(into: try PacketFile(path))
-                } catch {
-                    return tell(CommandFailure(sentence: "\(path) cannot be written: \(error.reason)"))
-                }
+            guard let path = settings.capture else { return pump(SimulatedRun(home, body), stop) }
+            let file: PacketFile
+            do {
+                file = try PacketFile(path)
+            } catch {
+                return tell(CommandFailure(sentence: "\(path) cannot be written: \(error.reason)"))
             }
+            defer { file.flush() }
+            home.record(into: file)
             return pump(SimulatedRun(home, body), stop)
         }
         return pump(RealRun(OverheardRadio(factory, reason), body), stop)
