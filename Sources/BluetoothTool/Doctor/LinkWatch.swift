@@ -215,7 +215,7 @@ struct LinkWatch {
                 && characteristics[asker.handle] == nil
     }
 
-    /// Whether a subscription is more than the host's own to Service Changed, which is indicated and mostly stays silent.
+    /// Whether a subscription is more than the host's own to Service Changed, which mostly stays silent.
     private func isOfProgram(_ asker: Asker) -> Bool {
         if asker.value.first == 1 { return true }
         guard let nearest = characteristics.keys.filter({ $0 < asker.handle }).max() else { return false }
