@@ -30,7 +30,8 @@ let package = Package(
         .target(name: "ATT", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(name: "SMP", dependencies: ["BluetoothTypes", "ByteCodec", "EventLoop", "BluetoothCrypto"]),
         // Layer 2: what needs one neighbour of layer 1.
-        .target(name: "GATT", dependencies: ["ATT", "BluetoothTypes", "ByteCodec", "EventLoop"]),
+        .target(
+            name: "GATT", dependencies: ["ATT", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(name: "GAP", dependencies: ["HCI", "BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(name: "HCITransport", dependencies: ["HCI", "BluetoothTypes", "ByteCodec", "EventLoop"]),
         .target(

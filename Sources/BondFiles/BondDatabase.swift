@@ -44,7 +44,11 @@ package final class BondDatabase: BondStorage {
                         handle INTEGER NOT NULL, uuid BLOB NOT NULL, kind INTEGER NOT NULL,
                         PRIMARY KEY (bond, handle))
                     """,
-                ]
+                ],
+                [
+                    "ALTER TABLE bond ADD COLUMN client_features INTEGER NOT NULL DEFAULT 0",
+                    "ALTER TABLE bond ADD COLUMN known_database BLOB",
+                ],
             ],
             // Whoever has paired does not want to do so again because the lights went out.
             durability: .powerLoss)
@@ -92,7 +96,7 @@ package final class BondDatabase: BondStorage {
                     SELECT number, address, kind, peer_address, peer_kind, name, resolving_key,
                         local_key, local_diversifier, local_random, peer_key, peer_diversifier, peer_random,
                         local_signing_key, peer_signing_key, local_sign_counter, peer_sign_counter,
-                        is_authenticated, is_secure_connections, key_size
+                        is_authenticated, is_secure_connections, key_size, client_features, known_database
                     FROM bond ORDER BY number
                     """)
                 for row in rows {
@@ -130,8 +134,8 @@ package final class BondDatabase: BondStorage {
                     INSERT INTO bond (address, kind, peer_address, peer_kind, name, resolving_key,
                         local_key, local_diversifier, local_random, peer_key, peer_diversifier, peer_random,
                         local_signing_key, peer_signing_key, local_sign_counter, peer_sign_counter,
-                        is_authenticated, is_secure_connections, key_size)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        is_authenticated, is_secure_connections, key_size, client_features, known_database)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     ON CONFLICT (address, kind) DO UPDATE SET
                         peer_address = excluded.peer_address, peer_kind = excluded.peer_kind, name = excluded.name,
                         resolving_key = excluded.resolving_key, local_key = excluded.local_key,
@@ -142,7 +146,8 @@ package final class BondDatabase: BondStorage {
                         local_sign_counter = excluded.local_sign_counter,
                         peer_sign_counter = excluded.peer_sign_counter,
                         is_authenticated = excluded.is_authenticated,
-                        is_secure_connections = excluded.is_secure_connections, key_size = excluded.key_size
+                        is_secure_connections = excluded.is_secure_connections, key_size = excluded.key_size,
+                        client_features = excluded.client_features, known_database = excluded.known_database
                     """,
                     .integer(Int64(bond.address.value)), .integer(Int64(bond.address.kind.rawValue)),
                     .integer(Int64(record.peer.address.value)), .integer(Int64(record.peer.address.kind.rawValue)),
@@ -153,7 +158,8 @@ package final class BondDatabase: BondStorage {
                     .optional(bond.localSigningKey?.wire), .optional(bond.peerSigningKey?.wire),
                     .integer(Int64(record.localSignCounter)), .integer(Int64(record.peerSignCounter)),
                     .integer(bond.security.isAuthenticated ? 1 : 0),
-                    .integer(bond.security.isSecureConnections ? 1 : 0), .integer(Int64(bond.security.keySize)))
+                    .integer(bond.security.isSecureConnections ? 1 : 0), .integer(Int64(bond.security.keySize)),
+                    .integer(Int64(record.clientFeatures)), .optional(record.knownDatabase))
                 let number = try connection.rows(
                     "SELECT number FROM bond WHERE address = ? AND kind = ?", .integer(Int64(bond.address.value)),
                     .integer(Int64(bond.address.kind.rawValue)))[0].integer(0)
@@ -202,6 +208,8 @@ extension Row {
         var record = BondRecord(bond: bond, peer: PeerID(try address(3)), name: try optionalText(5))
         record.localSignCounter = try integer(15, as: UInt32.self)
         record.peerSignCounter = try integer(16, as: UInt32.self)
+        record.clientFeatures = try integer(20, as: UInt8.self)
+        record.knownDatabase = try optionalBlob(21)
         return record
     }
 

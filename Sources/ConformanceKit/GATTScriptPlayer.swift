@@ -98,7 +98,7 @@ struct GATTScriptPlayer {
                 askAgain()
             case .finish(Self.operation, let result): self.result = result
             case .finish, .mtuChanged, .notified, .servicesChanged, .readRequested, .writeRequested, .subscribed,
-                .unsubscribed, .reportViolation, .drop:
+                .unsubscribed, .clientChanged, .reportViolation, .drop:
                 break
             }
         }

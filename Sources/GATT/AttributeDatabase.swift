@@ -23,8 +23,12 @@ package struct GATTAttribute: Equatable, Sendable {
         case stored([UInt8])
         /// Known to the owner, who is asked at every read and write.
         case dynamic
-        /// The configuration of the characteristic whose value is at the handle: each bearer keeps its own.
+        /// The configuration of the characteristic whose value is at the handle: each client has its own.
         case configuration(of: UInt16, allowed: GATTSubscription)
+        /// What the client says that it can do: each client has its own.
+        case clientFeatures
+        /// ``AttributeDatabase/hash`` as it is when it is read.
+        case databaseHash
     }
 
     package var handle: UInt16
@@ -132,6 +136,12 @@ package struct AttributeDatabase: Equatable, Sendable {
     /// The value handle of the first characteristic of `type`.
     package func valueHandle(of type: BluetoothUUID) -> UInt16? {
         attributes.first { $0.type == type }?.handle
+    }
+
+    /// The server itself answers for the characteristic of `type`.
+    mutating func serve(_ content: GATTAttribute.Content, at type: BluetoothUUID) {
+        guard let index = attributes.firstIndex(where: { $0.type == type }) else { return }
+        attributes[index].content = content
     }
 
     mutating func insert(_ new: [GATTAttribute]) {

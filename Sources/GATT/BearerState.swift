@@ -15,7 +15,6 @@ struct BearerState: Sendable {
     let ownRxMTU: Int
     /// Whether this side's Exchange MTU Request has had its answer: it may be sent once only.
     var hasExchanged = false
-    var security = GATTLinkSecurity.unencrypted(hasKey: false)
 
     init(ownRxMTU: Int) {
         precondition((ATTLimits.defaultMTU...0xFFFF).contains(ownRxMTU), "An MTU is 23...65535, not \(ownRxMTU).")

@@ -7,13 +7,19 @@ package enum GATTAttributeType {
     package static let include = BluetoothUUID.uuid16(0x2802)
     package static let characteristic = BluetoothUUID.uuid16(0x2803)
     package static let extendedProperties = BluetoothUUID.uuid16(0x2900)
+    package static let userDescription = BluetoothUUID.uuid16(0x2901)
     package static let clientCharacteristicConfiguration = BluetoothUUID.uuid16(0x2902)
+    package static let serverCharacteristicConfiguration = BluetoothUUID.uuid16(0x2903)
+    package static let presentationFormat = BluetoothUUID.uuid16(0x2904)
+    package static let aggregateFormat = BluetoothUUID.uuid16(0x2905)
 
     package static let genericAccessService = BluetoothUUID.uuid16(0x1800)
     package static let genericAttributeService = BluetoothUUID.uuid16(0x1801)
     package static let deviceName = BluetoothUUID.uuid16(0x2A00)
     package static let appearance = BluetoothUUID.uuid16(0x2A01)
     package static let serviceChanged = BluetoothUUID.uuid16(0x2A05)
+    package static let clientSupportedFeatures = BluetoothUUID.uuid16(0x2B29)
+    package static let databaseHash = BluetoothUUID.uuid16(0x2B2A)
 }
 
 /// What can be done with a characteristic's value.

@@ -30,8 +30,14 @@ package struct GATTBearer: Sendable {
         case indicate(id: UInt64, handle: UInt16, value: [UInt8])
         /// These attributes have been removed from the database. A request that waits for the owner of one is refused.
         case forget(ClosedRange<UInt16>)
+        /// What lies in these handles has changed. A peer that has subscribed to Service Changed is told, which ends
+        /// with its confirmation; for another peer it is done at once.
+        case databaseChanged(id: UInt64, ClosedRange<UInt16>)
 
-        /// What the peer, a bonded client, was subscribed to when it left. It is told as if it had subscribed anew.
+        // What the peer, a bonded client, left behind when it was here before.
+        /// `isAware`: whether the database is as it was then.
+        case restoreClient(GATTClientStatus)
+        /// It is told as if it had subscribed anew.
         case restoreSubscription(handle: UInt16, GATTSubscription)
 
         case securityChanged(GATTLinkSecurity)
@@ -40,6 +46,7 @@ package struct GATTBearer: Sendable {
     }
 
     private var state: BearerState
+    private var served = ServedClient()
     private var client = GATTClient()
     private var server = GATTServer()
     /// After the link, or a transaction's thirty seconds, nothing may be sent any more (Part F, 3.3.3).
@@ -52,7 +59,13 @@ package struct GATTBearer: Sendable {
     package var mtu: Int { state.mtu }
 
     /// What the peer asked for in the configuration descriptor of the characteristic with its value at `handle`.
-    package func subscription(to handle: UInt16) -> GATTSubscription { server.subscription(to: handle) }
+    package func subscription(to handle: UInt16) -> GATTSubscription { served.configurations[handle] ?? [] }
+
+    /// The values of the characteristics that the peer has subscribed to, in order.
+    package var subscribedHandles: [UInt16] { served.configurations.keys.sorted() }
+
+    /// What is to be kept of the peer if it is bonded.
+    package var clientStatus: GATTClientStatus { served.status }
 
     /// When ``wake(at:)`` must be called unless an input comes first.
     package var deadline: Instant? {
@@ -66,11 +79,25 @@ package struct GATTBearer: Sendable {
     package mutating func handle(
         _ input: Input, database: inout AttributeDatabase, at now: Instant
     ) -> [GATTEffect] {
+        let before = served.status
+        var effects = react(to: input, &database, at: now)
+        if served.status != before {
+            effects.append(.clientChanged)
+            if !served.isOutOfSync {
+                for held in served.takeWithheld() { effects += notify(held.id, held.handle, held.value, database) }
+            }
+        }
+        return effects
+    }
+
+    private mutating func react(
+        to input: Input, _ database: inout AttributeDatabase, at now: Instant
+    ) -> [GATTEffect] {
         switch input {
         case .receive(let pdu):
             return isDead ? [] : receive(pdu, &database, at: now)
         case .receiveSigned(let pdu):
-            return isDead ? [] : server.receiveSigned(pdu, &database, state)
+            return isDead ? [] : server.receiveSigned(pdu, &database, &served)
         case .submit(let id, let procedure):
             return client.submit(id, procedure, &state, at: now)
         case .writeCommand(let id, let handle, let value):
@@ -80,24 +107,32 @@ package struct GATTBearer: Sendable {
             }
             return sendUnanswered(WriteCommand(handle: handle, value: value), id: id)
         case .respond(let id, let error, let value):
-            return server.respond(to: id, error, value, &database, &state)
+            return server.respond(to: id, error, value, &database, &served, &state)
         case .notify(let id, let handle, let value):
-            if let refusal = refusal(toNotify: handle, database) { return [.finish(id: id, .failure(refusal))] }
-            return sendUnanswered(HandleValueNotification(handle: handle, value: fitting(value)), id: id)
+            guard served.isOutOfSync, served.isBeingTold else { return notify(id, handle, value, database) }
+            served.withhold(ServedClient.Notification(id: id, handle: handle, value: value))
+            return []
         case .indicate(let id, let handle, let value):
-            if let refusal = refusal(toNotify: handle, database) { return [.finish(id: id, .failure(refusal))] }
+            // Who is about to learn of a change confirms that first: one indication is on its way at a time.
+            let refusal = refusal(toNotify: handle, database, comesLater: served.isBeingTold)
+            if let refusal { return [.finish(id: id, .failure(refusal))] }
             let indication = HandleValueIndication(handle: handle, value: fitting(value))
             return server.indicate(id, indication.pdu, at: now)
         case .forget(let range):
-            return server.forget(range, &database, &state)
+            served.configurations = served.configurations.filter { !range.contains($0.key) }
+            return server.forget(range, &database, &served, &state)
+        case .databaseChanged(let id, let range):
+            return databaseChanged(id, range, database, at: now)
+        case .restoreClient(let status):
+            served.restore(status)
+            return []
         case .restoreSubscription(let handle, let subscription):
-            return server.restore(subscription, to: handle, database, state.security)
+            return served.restore(subscription, to: handle, database)
         case .securityChanged(let security):
-            state.security = security
+            served.security = security
             return []
         case .linkLost:
-            isDead = true
-            return client.abandon(&state, at: now) + server.abandon(at: now)
+            return abandon(at: now)
         }
     }
 
@@ -105,9 +140,34 @@ package struct GATTBearer: Sendable {
         guard !isDead else { return [] }
         var effects = client.wake(&state, at: now) + server.wake(at: now)
         guard effects.contains(.drop) else { return effects }
-        isDead = true
         effects.removeAll { $0 == .drop }
-        return effects + client.abandon(&state, at: now) + server.abandon(at: now) + [.drop]
+        return effects + abandon(at: now) + [.drop]
+    }
+
+    private mutating func abandon(at now: Instant) -> [GATTEffect] {
+        isDead = true
+        let withheld = served.takeWithheld().map { GATTEffect.finish(id: $0.id, .failure(.linkLost)) }
+        return client.abandon(&state, at: now) + server.abandon(at: now) + withheld + served.unsubscribeAll()
+    }
+
+    /// Source: Core 6.0, Vol 3, Part G, 2.5.2 and 7.1.
+    private mutating func databaseChanged(
+        _ id: UInt64, _ range: ClosedRange<UInt16>, _ database: AttributeDatabase, at now: Instant
+    ) -> [GATTEffect] {
+        guard let handle = database.serviceChangedHandle, subscription(to: handle).contains(.indications) else {
+            served.databaseChanged(announcedBy: nil)
+            return [.finish(id: id, .success(.done))]
+        }
+        served.databaseChanged(announcedBy: id)
+        let indication = HandleValueIndication(handle: handle, value: AttributeDatabase.serviceChangedValue(range))
+        return server.indicate(id, indication.pdu, at: now)
+    }
+
+    private func notify(
+        _ id: UInt64, _ handle: UInt16, _ value: [UInt8], _ database: AttributeDatabase
+    ) -> [GATTEffect] {
+        if let refusal = refusal(toNotify: handle, database) { return [.finish(id: id, .failure(refusal))] }
+        return sendUnanswered(HandleValueNotification(handle: handle, value: fitting(value)), id: id)
     }
 
     /// Source: Core 6.0, Vol 3, Part F, 3.3: who has to do with which kind of PDU.
@@ -116,21 +176,26 @@ package struct GATTBearer: Sendable {
     ) -> [GATTEffect] {
         guard let opcode = pdu.first.map(ATTOpcode.init) else { return [.reportViolation([])] }
         switch opcode.kind {
-        case .request: return server.receiveRequest(pdu, &database, &state)
+        case .request: return server.receiveRequest(pdu, &database, &served, &state)
         case .response: return client.receiveResponse(pdu, &state, at: now)
-        case .command: return server.receiveCommand(pdu, &database, state)
+        case .command: return server.receiveCommand(pdu, &database, &served)
         case .notification:
             return opcode == .handleValueNotification
                 ? client.receiveNotification(pdu) : client.receiveMultipleNotification(pdu)
         case .indication: return client.receiveIndication(pdu)
-        case .confirmation: return server.receiveConfirmation(pdu, at: now)
-        case nil: return opcode.isCommand ? [] : server.receiveRequest(pdu, &database, &state)
+        case .confirmation: return server.receiveConfirmation(pdu, &served, at: now)
+        case nil: return opcode.isCommand ? [] : server.receiveRequest(pdu, &database, &served, &state)
         }
     }
 
-    private func refusal(toNotify handle: UInt16, _ database: AttributeDatabase) -> GATTFailure? {
+    /// - Parameter comesLater: whether the peer will have learnt of the last change by then.
+    private func refusal(
+        toNotify handle: UInt16, _ database: AttributeDatabase, comesLater: Bool = false
+    ) -> GATTFailure? {
+        // What it is told may be taken for another attribute's value (Core 6.0, Vol 3, Part G, 2.5.2.1).
+        if served.isOutOfSync, !comesLater { return .refused(.databaseOutOfSync) }
         do throws(ATTErrorCode) {
-            _ = try database.attribute(handle, for: .notify, on: state.security)
+            _ = try database.attribute(handle, for: .notify, on: served.security)
             return nil
         } catch {
             // What is not in the database protects nothing.

@@ -22,6 +22,8 @@ package enum GATTEffect: Equatable, Sendable {
     /// The peer wrote the configuration descriptor of the characteristic whose value is at `handle`.
     case subscribed(handle: UInt16, GATTSubscription)
     case unsubscribed(handle: UInt16)
+    /// ``GATTBearer/clientStatus`` is another.
+    case clientChanged
 
     /// Log it: this PDU from the peer breaks the protocol, or nobody waits for it.
     case reportViolation([UInt8])

@@ -2,8 +2,9 @@ import ATT
 import ByteCodec
 import EventLoop
 
-/// The server side of one bearer. It answers from a database that all bearers share, and keeps what is this peer's
-/// alone: configuration descriptors, prepared writes, the request that waits for the owner.
+/// The server side of one bearer. It answers from a database that all clients share, for a client that all its bearers
+/// share, and keeps what is this bearer's alone: prepared writes, the request that waits for the owner, the indication
+/// that waits for its confirmation.
 ///
 /// Source: Core 6.0, Vol 3, Part F, 3.4, and Part G, 4.
 struct GATTServer: Sendable {
@@ -26,38 +27,20 @@ struct GATTServer: Sendable {
     private static let maximumPreparedParts = 128
     private static let maximumPreparedOctets = 8 * ATTLimits.maximumValueLength
 
-    /// By the handle of the characteristic's value.
-    private var configurations: [UInt16: GATTSubscription] = [:]
     private var prepared: [GATTWritePart] = []
     private var open: OpenRequest?
     private var line: [[UInt8]] = []
     private var indications = ATTTransactions()
-    private var lastID: UInt64 = 0
+    /// At which change of the database the client was told, on this bearer, that it is out of sync.
+    private var toldOutOfSync: Int?
 
     var deadline: Instant? { indications.deadline }
-
-    func subscription(to handle: UInt16) -> GATTSubscription { configurations[handle] ?? [] }
-
-    /// Subscribes the peer again, if the characteristic still is there and the link is protected well enough.
-    mutating func restore(
-        _ subscription: GATTSubscription, to handle: UInt16, _ database: AttributeDatabase,
-        _ security: GATTLinkSecurity
-    ) -> [GATTEffect] {
-        let descriptor = database.attributes.first { attribute in
-            guard case .configuration(of: handle, let allowed) = attribute.content else { return false }
-            return allowed.isSuperset(of: subscription)
-        }
-        guard !subscription.isEmpty, configurations[handle] == nil, let descriptor,
-            (try? database.attribute(descriptor.handle, for: .write, on: security)) != nil
-        else { return [] }
-        configurations[handle] = subscription
-        return [.subscribed(handle: handle, subscription)]
-    }
 
     // MARK: From the peer
 
     mutating func receiveRequest(
-        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ bearer: inout BearerState
+        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ client: inout ServedClient,
+        _ bearer: inout BearerState
     ) -> [GATTEffect] {
         guard open == nil else {
             guard line.count < Self.maximumLine else { return [.reportViolation(Array(pdu))] }
@@ -65,45 +48,49 @@ struct GATTServer: Sendable {
             return []
         }
         var effects: [GATTEffect] = []
-        answer(pdu, &database, &bearer, &effects)
+        answer(pdu, &database, &client, &bearer, &effects)
         return effects
     }
 
     /// Commands are never answered, and what can't be done is ignored (Core 6.0, Vol 3, Part F, 3.4.5.3). A signed
     /// one is ignored here: the owner has the key to check it with.
     mutating func receiveCommand(
-        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ bearer: BearerState
+        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ client: inout ServedClient
     ) -> [GATTEffect] {
         guard pdu.first == WriteCommand.opcode.rawValue,
             let command = try? WriteCommand(octets: pdu.dropFirst())
         else { return [] }
-        return write(command, &database, bearer)
+        return write(command, &database, &client)
     }
 
     /// Source: Core 6.0, Vol 3, Part G, 4.9.2: only for characteristics that say so.
     mutating func receiveSigned(
-        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ bearer: BearerState
+        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ client: inout ServedClient
     ) -> [GATTEffect] {
         guard let command = try? WriteCommand(octets: pdu.dropFirst()),
             database.properties(ofValueAt: command.handle).contains(.authenticatedSignedWrites)
         else { return [] }
-        return write(command, &database, bearer)
+        return write(command, &database, &client)
     }
 
     private mutating func write(
-        _ command: WriteCommand, _ database: inout AttributeDatabase, _ bearer: BearerState
+        _ command: WriteCommand, _ database: inout AttributeDatabase, _ client: inout ServedClient
     ) -> [GATTEffect] {
         let part = GATTWritePart(handle: command.handle, offset: 0, value: command.value)
-        guard let plan = try? WritePlan([part], database, configurations, security: bearer.security) else { return [] }
+        guard !client.isOutOfSync, let plan = try? WritePlan([part], database, from: client) else { return [] }
         guard plan.asked.isEmpty else {
-            lastID += 1
-            return [.writeRequested(GATTWriteRequest(id: lastID, parts: plan.asked, needsResponse: false))]
+            let request = GATTWriteRequest(id: client.nextQuestion(), parts: plan.asked, needsResponse: false)
+            return [.writeRequested(request)]
         }
-        return keep(plan, &database)
+        return keep(plan, &database, &client)
     }
 
-    mutating func receiveConfirmation(_ pdu: ArraySlice<UInt8>, at now: Instant) -> [GATTEffect] {
-        perform(indications.handle(.receive(pdu), at: now))
+    mutating func receiveConfirmation(
+        _ pdu: ArraySlice<UInt8>, _ client: inout ServedClient, at now: Instant
+    ) -> [GATTEffect] {
+        let reactions = indications.handle(.receive(pdu), at: now)
+        for case .finish(let id, .answered) in reactions { client.confirmed(id) }
+        return perform(reactions)
     }
 
     // MARK: From the owner
@@ -113,7 +100,7 @@ struct GATTServer: Sendable {
     /// - Parameter code: `nil` for success.
     mutating func respond(
         to id: UInt64, _ code: ATTErrorCode?, _ value: [UInt8], _ database: inout AttributeDatabase,
-        _ bearer: inout BearerState
+        _ client: inout ServedClient, _ bearer: inout BearerState
     ) -> [GATTEffect] {
         guard let request = open, request.id == id else { return [] }
         open = nil
@@ -122,16 +109,16 @@ struct GATTServer: Sendable {
             switch request.continuation {
             case .read(var job):
                 if let code { try job.fail(code) } else { try job.supply(value) }
-                try run(job, request.opcode, database, bearer, &effects)
+                try run(job, request.opcode, database, &client, &effects)
             case .write(let plan):
                 if let code { throw Refusal(code, at: plan.asked[0].handle) }
                 effects.append(.send([request.opcode.response.rawValue]))
-                effects += keep(plan, &database)
+                effects += keep(plan, &database, &client)
             }
         } catch {
             effects.append(.send(ErrorResponse(error.code, to: request.opcode, at: error.handle).pdu))
         }
-        while open == nil, !line.isEmpty { answer(line.removeFirst()[...], &database, &bearer, &effects) }
+        while open == nil, !line.isEmpty { answer(line.removeFirst()[...], &database, &client, &bearer, &effects) }
         return effects
     }
 
@@ -141,12 +128,12 @@ struct GATTServer: Sendable {
 
     mutating func wake(at now: Instant) -> [GATTEffect] { perform(indications.wake(at: now)) }
 
-    /// Attributes have been removed: forgets what the peer configured and prepared, and answers for the owner if the
-    /// open request is about one of them.
+    /// Attributes have been removed: forgets what the peer prepared, and answers for the owner if the open request is
+    /// about one of them.
     mutating func forget(
-        _ range: ClosedRange<UInt16>, _ database: inout AttributeDatabase, _ bearer: inout BearerState
+        _ range: ClosedRange<UInt16>, _ database: inout AttributeDatabase, _ client: inout ServedClient,
+        _ bearer: inout BearerState
     ) -> [GATTEffect] {
-        configurations = configurations.filter { !range.contains($0.key) }
         prepared.removeAll { range.contains($0.handle) }
         guard let open else { return [] }
         let isGone =
@@ -154,17 +141,15 @@ struct GATTServer: Sendable {
             case .read(let job): range.contains(job.current)
             case .write(let plan): plan.asked.contains { range.contains($0.handle) }
             }
-        return isGone ? respond(to: open.id, .invalidHandle, [], &database, &bearer) : []
+        return isGone ? respond(to: open.id, .invalidHandle, [], &database, &client, &bearer) : []
     }
 
     /// The link is gone, or its bearer is dead.
     mutating func abandon(at now: Instant) -> [GATTEffect] {
-        let subscribed = configurations.keys.sorted()
-        configurations = [:]
         prepared = []
         open = nil
         line = []
-        return perform(indications.handle(.abandon, at: now)) + subscribed.map { .unsubscribed(handle: $0) }
+        return perform(indications.handle(.abandon, at: now))
     }
 
     private func perform(_ reactions: [ATTTransactions.Effect]) -> [GATTEffect] {
@@ -186,12 +171,17 @@ struct GATTServer: Sendable {
 
     /// Answers a request at once, or puts it to the owner.
     private mutating func answer(
-        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ bearer: inout BearerState,
-        _ effects: inout [GATTEffect]
+        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ client: inout ServedClient,
+        _ bearer: inout BearerState, _ effects: inout [GATTEffect]
     ) {
         guard let opcode = pdu.first.map(ATTOpcode.init) else { return }
+        client.requestReceived(wasTold: toldOutOfSync == client.changes)
         do {
-            try process(opcode, pdu.dropFirst(), &database, &bearer, &effects)
+            if client.isOutOfSync, opcode.needsAwareness(pdu.dropFirst()) {
+                toldOutOfSync = client.changes
+                throw Refusal(.databaseOutOfSync, at: 0)
+            }
+            try process(opcode, pdu.dropFirst(), &database, &client, &bearer, &effects)
         } catch let refusal as Refusal {
             effects.append(.send(ErrorResponse(refusal.code, to: opcode, at: refusal.handle).pdu))
         } catch {
@@ -202,10 +192,10 @@ struct GATTServer: Sendable {
 
     private mutating func process(
         _ opcode: ATTOpcode, _ parameters: ArraySlice<UInt8>, _ database: inout AttributeDatabase,
-        _ bearer: inout BearerState, _ effects: inout [GATTEffect]
+        _ client: inout ServedClient, _ bearer: inout BearerState, _ effects: inout [GATTEffect]
     ) throws {
         let mtu = bearer.mtu
-        let security = bearer.security
+        let security = client.security
         switch opcode {
         case .exchangeMTURequest:
             let request = try ExchangeMTURequest(octets: parameters)
@@ -221,58 +211,59 @@ struct GATTServer: Sendable {
             let request = try ReadByGroupTypeRequest(octets: parameters)
             effects.append(.send(try database.answer(request, mtu: mtu, security: security).pdu))
         case .readRequest:
-            try run(ReadJob(ReadRequest(octets: parameters), mtu: mtu), opcode, database, bearer, &effects)
+            try run(ReadJob(ReadRequest(octets: parameters), mtu: mtu), opcode, database, &client, &effects)
         case .readBlobRequest:
-            try run(ReadJob(ReadBlobRequest(octets: parameters), mtu: mtu), opcode, database, bearer, &effects)
+            try run(ReadJob(ReadBlobRequest(octets: parameters), mtu: mtu), opcode, database, &client, &effects)
         case .readByTypeRequest:
             let job = try ReadJob(ReadByTypeRequest(octets: parameters), mtu: mtu, in: database)
-            try run(job, opcode, database, bearer, &effects)
+            try run(job, opcode, database, &client, &effects)
         case .readMultipleRequest:
             let handles = try ReadMultipleRequest(octets: parameters).handles
             let job = try ReadJob(multiple: handles, isVariable: false, mtu: mtu, in: database, security: security)
-            try run(job, opcode, database, bearer, &effects)
+            try run(job, opcode, database, &client, &effects)
         case .readMultipleVariableRequest:
             let handles = try ReadMultipleVariableRequest(octets: parameters).handles
             let job = try ReadJob(multiple: handles, isVariable: true, mtu: mtu, in: database, security: security)
-            try run(job, opcode, database, bearer, &effects)
+            try run(job, opcode, database, &client, &effects)
         case .writeRequest:
             let request = try WriteRequest(octets: parameters)
             let part = GATTWritePart(handle: request.handle, offset: 0, value: request.value)
-            try write([part], opcode, &database, bearer, &effects)
+            try write([part], opcode, &database, &client, &effects)
         case .prepareWriteRequest:
-            try prepare(PrepareWriteRequest(octets: parameters), database, bearer, &effects)
+            try prepare(PrepareWriteRequest(octets: parameters), database, security, &effects)
         case .executeWriteRequest:
             let flags = try ExecuteWriteRequest(octets: parameters).flags
             let parts = flags == .write ? prepared : []
             prepared = []
-            try write(parts, opcode, &database, bearer, &effects)
+            try write(parts, opcode, &database, &client, &effects)
         default:
             throw Refusal(.requestNotSupported, at: 0)
         }
     }
 
     private mutating func run(
-        _ job: ReadJob, _ opcode: ATTOpcode, _ database: AttributeDatabase, _ bearer: BearerState,
+        _ job: ReadJob, _ opcode: ATTOpcode, _ database: AttributeDatabase, _ client: inout ServedClient,
         _ effects: inout [GATTEffect]
     ) throws(Refusal) {
         var job = job
-        switch try job.run(database, configurations, security: bearer.security) {
+        switch try job.run(database, for: client) {
         case .answer(let pdu):
+            if job.hasReadHash { client.hashRead() }
             effects.append(.send(pdu))
         case .ask(let handle, let offset):
-            lastID += 1
-            open = OpenRequest(id: lastID, opcode: opcode, continuation: .read(job))
-            effects.append(.readRequested(GATTReadRequest(id: lastID, handle: handle, offset: offset)))
+            let id = client.nextQuestion()
+            open = OpenRequest(id: id, opcode: opcode, continuation: .read(job))
+            effects.append(.readRequested(GATTReadRequest(id: id, handle: handle, offset: offset)))
         }
     }
 
     /// Source: Core 6.0, Vol 3, Part F, 3.4.6.1. Whether the offset makes sense is seen when the queue is executed.
     private mutating func prepare(
-        _ request: PrepareWriteRequest, _ database: AttributeDatabase, _ bearer: BearerState,
+        _ request: PrepareWriteRequest, _ database: AttributeDatabase, _ security: GATTLinkSecurity,
         _ effects: inout [GATTEffect]
     ) throws(Refusal) {
         do throws(ATTErrorCode) {
-            _ = try database.attribute(request.handle, for: .write, on: bearer.security)
+            _ = try database.attribute(request.handle, for: .write, on: security)
             let octets = prepared.reduce(request.part.count) { $0 + $1.value.count }
             guard prepared.count < Self.maximumPreparedParts, octets <= Self.maximumPreparedOctets else {
                 throw .prepareQueueFull
@@ -288,37 +279,32 @@ struct GATTServer: Sendable {
     /// Does all parts, or none: first the owner is asked for what only it can take, and what the server keeps is
     /// written when the owner has agreed.
     private mutating func write(
-        _ parts: [GATTWritePart], _ opcode: ATTOpcode, _ database: inout AttributeDatabase, _ bearer: BearerState,
-        _ effects: inout [GATTEffect]
+        _ parts: [GATTWritePart], _ opcode: ATTOpcode, _ database: inout AttributeDatabase,
+        _ client: inout ServedClient, _ effects: inout [GATTEffect]
     ) throws(Refusal) {
-        let plan = try WritePlan(parts, database, configurations, security: bearer.security)
+        let plan = try WritePlan(parts, database, from: client)
         guard plan.asked.isEmpty else {
-            lastID += 1
-            open = OpenRequest(id: lastID, opcode: opcode, continuation: .write(plan))
-            effects.append(
-                .writeRequested(GATTWriteRequest(id: lastID, parts: plan.asked, needsResponse: true)))
+            let id = client.nextQuestion()
+            open = OpenRequest(id: id, opcode: opcode, continuation: .write(plan))
+            effects.append(.writeRequested(GATTWriteRequest(id: id, parts: plan.asked, needsResponse: true)))
             return
         }
         // The answer goes first: what a subscription sets off must not overtake it.
         effects.append(.send([opcode.response.rawValue]))
-        effects += keep(plan, &database)
+        effects += keep(plan, &database, &client)
     }
 
-    private mutating func keep(_ plan: WritePlan, _ database: inout AttributeDatabase) -> [GATTEffect] {
+    private func keep(
+        _ plan: WritePlan, _ database: inout AttributeDatabase, _ client: inout ServedClient
+    ) -> [GATTEffect] {
         var effects: [GATTEffect] = []
         for (handle, value) in plan.kept {
             guard let index = database.index(of: handle) else { continue }
-            guard case .configuration(let characteristic, _) = database.attributes[index].content else {
-                database.store(value, at: handle)
-                continue
-            }
-            let old = configurations[characteristic] ?? []
-            guard let new = GATTSubscription(octets: value), new != old else { continue }
-            configurations[characteristic] = new.isEmpty ? nil : new
-            if new.isEmpty {
-                effects.append(.unsubscribed(handle: characteristic))
-            } else if old.isEmpty {
-                effects.append(.subscribed(handle: characteristic, new))
+            switch database.attributes[index].content {
+            case .configuration(let characteristic, _):
+                if let new = GATTSubscription(octets: value) { effects += client.subscribe(to: characteristic, new) }
+            case .clientFeatures: client.setFeatures(value)
+            case .stored, .dynamic, .databaseHash: database.store(value, at: handle)
             }
         }
         return effects

@@ -26,6 +26,8 @@ struct ReadJob: Sendable {
     private var found: [(handle: UInt16, value: [UInt8])] = []
     /// How many octets the answer can still take.
     private var room: Int
+    /// Whether Database Hash is among what was read.
+    private(set) var hasReadHash = false
 
     /// Where the reading is now.
     var current: UInt16 { handles.first ?? 0 }
@@ -70,15 +72,20 @@ struct ReadJob: Sendable {
 
     /// Reads on until the owner must be asked, or the answer is complete.
     mutating func run(
-        _ database: AttributeDatabase, _ configurations: [UInt16: GATTSubscription], security: GATTLinkSecurity
+        _ database: AttributeDatabase, for client: ServedClient
     ) throws(Refusal) -> Step {
         while let handle = handles.first, room > 0 {
             do throws(ATTErrorCode) {
-                switch try database.attribute(handle, for: .read, on: security).content {
+                switch try database.attribute(handle, for: .read, on: client.security).content {
                 case .stored(let value):
                     try take(value, from: offset)
                 case .configuration(let characteristic, _):
-                    try take((configurations[characteristic] ?? []).octets, from: offset)
+                    try take((client.configurations[characteristic] ?? []).octets, from: offset)
+                case .clientFeatures:
+                    try take([client.features.rawValue], from: offset)
+                case .databaseHash:
+                    try take(database.hash, from: offset)
+                    hasReadHash = true
                 case .dynamic:
                     return .ask(handle: handle, offset: offset)
                 }

@@ -3,9 +3,8 @@ import BluetoothTypes
 extension AttributeDatabase {
     /// A database with the two services that every server has: Generic Access and Generic Attribute.
     ///
-    /// Generic Attribute holds Service Changed, for this database changes while peers are connected. It has no Database
-    /// Hash and no Client Supported Features: the one serves clients that keep what they discovered without a bond,
-    /// the other makes promises about them.
+    /// Generic Attribute holds Service Changed, for this database changes while peers are connected, and what clients
+    /// need that keep what they discovered: Database Hash and Client Supported Features.
     ///
     /// - Parameters:
     ///   - deviceName: the name in UTF-8, cut to 248 octets (Core 6.0, Vol 3, Part C, 12.1).
@@ -27,7 +26,12 @@ extension AttributeDatabase {
             uuid: GATTAttributeType.genericAttributeService,
             characteristics: [
                 GATTCharacteristicDefinition(
-                    uuid: GATTAttributeType.serviceChanged, properties: .indicate, permissions: [], value: [])
+                    uuid: GATTAttributeType.serviceChanged, properties: .indicate, permissions: [], value: []),
+                GATTCharacteristicDefinition(
+                    uuid: GATTAttributeType.clientSupportedFeatures, properties: [.read, .write],
+                    permissions: [.readable, .writeable]),
+                GATTCharacteristicDefinition(
+                    uuid: GATTAttributeType.databaseHash, properties: .read, permissions: .readable),
             ])
         for service in [access, attribute] {
             do throws(AttributeDatabaseError) {
@@ -36,6 +40,8 @@ extension AttributeDatabase {
                 preconditionFailure("An empty database refuses its first services: \(error)")
             }
         }
+        database.serve(.clientFeatures, at: GATTAttributeType.clientSupportedFeatures)
+        database.serve(.databaseHash, at: GATTAttributeType.databaseHash)
         return database
     }
 
@@ -49,7 +55,7 @@ extension AttributeDatabase {
     package var serviceChangedHandle: UInt16? { valueHandle(of: GATTAttributeType.serviceChanged) }
 
     /// Source: Core 6.0, Vol 3, Part G, 7.1.
-    package static func serviceChangedValue(_ range: ClosedRange<UInt16>) -> [UInt8] {
+    static func serviceChangedValue(_ range: ClosedRange<UInt16>) -> [UInt8] {
         range.lowerBound.octets + range.upperBound.octets
     }
 

@@ -11,26 +11,29 @@ struct WritePlan: Sendable {
 
     /// - Throws: ``Refusal`` that names the first part which can't be written.
     init(
-        _ parts: [GATTWritePart], _ database: AttributeDatabase, _ configurations: [UInt16: GATTSubscription],
-        security: GATTLinkSecurity
+        _ parts: [GATTWritePart], _ database: AttributeDatabase, from client: ServedClient
     ) throws(Refusal) {
         for part in parts {
             do throws(ATTErrorCode) {
-                try add(part, to: database.attribute(part.handle, for: .write, on: security).content, configurations)
+                try add(part, to: database.attribute(part.handle, for: .write, on: client.security).content, client)
             } catch {
                 throw Refusal(error, at: part.handle)
             }
         }
         for (handle, value) in kept {
             guard let index = database.index(of: handle) else { continue }
-            if case .configuration(_, let allowed) = database.attributes[index].content {
-                try Self.check(value, allowed, at: handle)
+            switch database.attributes[index].content {
+            case .configuration(_, let allowed): try Self.check(value, allowed, at: handle)
+            case .clientFeatures:
+                guard !value.isEmpty else { throw Refusal(.invalidAttributeValueLength, at: handle) }
+                guard client.canTake(features: value) else { throw Refusal(.valueNotAllowed, at: handle) }
+            case .stored, .dynamic, .databaseHash: break
             }
         }
     }
 
     private mutating func add(
-        _ part: GATTWritePart, to content: GATTAttribute.Content, _ configurations: [UInt16: GATTSubscription]
+        _ part: GATTWritePart, to content: GATTAttribute.Content, _ client: ServedClient
     ) throws(ATTErrorCode) {
         guard part.offset <= ATTLimits.maximumValueLength else { throw .invalidOffset }
         guard part.offset + part.value.count <= ATTLimits.maximumValueLength else {
@@ -40,7 +43,9 @@ struct WritePlan: Sendable {
         case .dynamic: asked.append(part)
         case .stored(let value): try keep(part, over: value)
         case .configuration(let characteristic, _):
-            try keep(part, over: (configurations[characteristic] ?? []).octets)
+            try keep(part, over: (client.configurations[characteristic] ?? []).octets)
+        case .clientFeatures: try keep(part, over: [client.features.rawValue])
+        case .databaseHash: throw .writeNotPermitted
         }
     }
 

@@ -96,12 +96,13 @@ extension Host {
             case .readRequested(let request): ask(request, onLink: index, at: now)
             case .writeRequested(let request): ask(request, onLink: index, at: now)
             case .subscribed(let attribute, _):
-                rememberSubscription(to: attribute, onLink: index)
+                rememberSubscriptions(to: [attribute], onLink: index)
                 let mtu = links[index].bearer.mtu
                 tellPublisher(of: attribute, .subscribed(peer, AttributeHandle(rawValue: attribute), mtu: mtu))
             case .unsubscribed(let attribute):
-                rememberSubscription(to: attribute, onLink: index)
+                rememberSubscriptions(to: [attribute], onLink: index)
                 tellPublisher(of: attribute, .unsubscribed(peer, AttributeHandle(rawValue: attribute)))
+            case .clientChanged: rememberClient(onLink: index)
             case .reportViolation: links[index].violations += 1
             case .drop: endLink(index, because: .timedOut, at: now)
             }

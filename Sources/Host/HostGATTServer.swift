@@ -20,7 +20,7 @@ extension Host {
             handle: AttributeHandle(rawValue: handle),
             characteristics: placement.characteristics.map(AttributeHandle.init(rawValue:)))
         finish(key, .success(.published(service)))
-        for index in links.indices where links[index].security.level != nil {
+        for index in links.indices where links[index].hasRestoredClient {
             restoreSubscriptions(onLink: index, at: now)
         }
     }
@@ -34,12 +34,12 @@ extension Host {
 
     /// Peers that asked for it learn that attributes came or went (Core 6.0, Vol 3, Part G, 7.1).
     private func tellServicesChanged(_ range: ClosedRange<UInt16>, at now: Instant) {
-        guard let characteristic = database.serviceChangedHandle else { return }
-        let value = AttributeDatabase.serviceChangedValue(range)
-        for index in links.indices where links[index].bearer.subscription(to: characteristic).contains(.indications) {
-            let id = open(.serviceChanged, onLink: index)
-            handle(.indicate(id: id, handle: characteristic, value: value), onLink: index, at: now)
-        }
+        for index in links.indices { tellServicesChanged(range, onLink: index, at: now) }
+    }
+
+    func tellServicesChanged(_ range: ClosedRange<UInt16>, onLink index: Int, at now: Instant) {
+        let id = open(.serviceChanged, onLink: index)
+        handle(.databaseChanged(id: id, range), onLink: index, at: now)
     }
 
     // MARK: Values for subscribers

@@ -34,6 +34,8 @@ struct Link {
     var security: LinkGuard
     var tuner: LinkTuner
     var timing: LinkTiming
+    /// Whether what was kept of a bonded peer, as a client of this adapter's attributes, is in force again.
+    var hasRestoredClient = false
     /// What is open on the bearer, by its number there, and for what.
     var purposes: [UInt64: Purpose] = [:]
     /// Until when `connect` waits for the MTU exchange; `nil` once the link has been reported.

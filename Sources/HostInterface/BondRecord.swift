@@ -25,6 +25,11 @@ package struct BondRecord: Equatable, Sendable {
     package var name: String?
     /// What the peer is subscribed to here, by handle.
     package var subscriptions: [Subscription] = []
+    /// What the peer, as a client, has said that it can do (Core 6.0, Vol 3, Part G, 7.2).
+    package var clientFeatures: UInt8 = 0
+    /// The Database Hash of this adapter's attributes as the peer knows them; `nil` if that is not known. When it comes
+    /// back and they are others, it is told before anything else (Core 6.0, Vol 3, Part G, 2.5.2).
+    package var knownDatabase: [UInt8]?
     /// The next counter to sign with, and the least that the peer may sign with (Core 6.0, Vol 3, Part H, 2.4.5).
     package var localSignCounter: UInt32 = 0
     package var peerSignCounter: UInt32 = 0

@@ -68,6 +68,7 @@ extension Host {
                 $0.peerSignCounter = 0
                 if !isOwner { $0.subscriptions = [] }
             }
+            if !isOwner { links[index].hasRestoredClient = true }
         } else {
             guard bonds.count < Self.mostBonds else {
                 links[index].security.manager.bond = nil
@@ -79,8 +80,11 @@ extension Host {
             let name = known.first { $0.peer == links[index].peer }?.name
             bonds.append(BondRecord(bond: bond, peer: isKnown ? itself : links[index].peer, name: name))
             save(bonds[bonds.count - 1])
+            links[index].hasRestoredClient = true
         }
         links[index].security.identity = bond.address
+        rememberClient(onLink: index)
+        rememberSubscriptions(to: links[index].bearer.subscribedHandles, onLink: index)
         resolvedAddresses = [:]
         tellEveryone(.bonded(links[index].peer))
     }
@@ -144,23 +148,47 @@ extension Host {
         bondIndex(behind: address).map { bonds[$0].peer } ?? PeerID(address)
     }
 
-    // MARK: Subscriptions of bonded clients
+    // MARK: Bonded peers as clients
 
-    /// Keeps what a bonded client is subscribed to (Core 6.0, Vol 3, Part G, 3.3.3.3).
-    func rememberSubscription(to handle: UInt16, onLink link: Int) {
-        guard let index = bondIndex(links[link].security.identity), links[link].security.level != nil,
-            let uuid = database.type(at: handle)
-        else { return }
-        let kind = links[link].bearer.subscription(to: handle).rawValue
+    /// The link is encrypted with the bond's key, so the peer is who it says, and what was kept of it holds again. It
+    /// learns before anything else that attributes came or went while it was absent (Core 6.0, Vol 3, Part G, 2.5.2).
+    func restoreClient(onLink link: Int, at now: Instant) {
+        guard let index = bondIndex(links[link].security.identity), !links[link].hasRestoredClient else { return }
+        links[link].hasRestoredClient = true
+        let record = bonds[index]
+        let isAware = record.knownDatabase == database.hash
+        let features = GATTClientFeatures(rawValue: record.clientFeatures)
+        handle(.restoreClient(GATTClientStatus(features: features, isAware: isAware)), onLink: link, at: now)
+        restoreSubscriptions(onLink: link, at: now)
+        rememberSubscriptions(to: links[link].bearer.subscribedHandles, onLink: link)
+        if !isAware { tellServicesChanged(0x0001...0xFFFF, onLink: link, at: now) }
+    }
+
+    /// Keeps what a bonded client can do, and which attributes it knows (Core 6.0, Vol 3, Part G, 2.5.2.1 and 7.2).
+    func rememberClient(onLink link: Int) {
+        guard links[link].hasRestoredClient, let index = bondIndex(links[link].security.identity) else { return }
+        let status = links[link].bearer.clientStatus
         updateBond(at: index) { record in
-            record.subscriptions.removeAll { $0.handle == handle }
-            guard kind != 0 else { return }
-            record.subscriptions.append(BondRecord.Subscription(handle: handle, uuid: uuid, kind: kind))
+            record.clientFeatures = status.features.rawValue
+            if status.isAware { record.knownDatabase = database.hash }
+        }
+    }
+
+    /// Keeps what a bonded client is subscribed to (Core 6.0, Vol 3, Part G, 3.3.3.3): at these characteristics.
+    func rememberSubscriptions(to handles: [UInt16], onLink link: Int) {
+        guard links[link].hasRestoredClient, let index = bondIndex(links[link].security.identity) else { return }
+        updateBond(at: index) { record in
+            for handle in handles {
+                guard let uuid = database.type(at: handle) else { continue }
+                let kind = links[link].bearer.subscription(to: handle).rawValue
+                record.subscriptions.removeAll { $0.handle == handle }
+                guard kind != 0 else { continue }
+                record.subscriptions.append(BondRecord.Subscription(handle: handle, uuid: uuid, kind: kind))
+            }
             record.subscriptions.sort { $0.handle < $1.handle }
         }
     }
 
-    /// The link is encrypted with the bond's key, so the peer is who it says: what it was subscribed to it is again.
     func restoreSubscriptions(onLink link: Int, at now: Instant) {
         guard let index = bondIndex(links[link].security.identity) else { return }
         for subscription in bonds[index].subscriptions

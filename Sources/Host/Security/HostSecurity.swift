@@ -136,7 +136,7 @@ extension Host {
         let peer = links[index].peer
         endQuestion(onLink: index)
         tellEveryone(.secured(peer, security))
-        restoreSubscriptions(onLink: index, at: now)
+        restoreClient(onLink: index, at: now)
         let status = linkStatus(index)
         let (met, open) = links[index].security.demands.split { security.isAuthenticated || !$0.authenticated }
         links[index].security.demands = open
