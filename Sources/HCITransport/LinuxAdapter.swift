@@ -40,9 +40,18 @@ package struct LinuxAdapter: Equatable, Sendable {
         package var manufacturer: UInt16
         package var name: String
         package var supportsLowEnergy: Bool
+
+        package init(version: UInt8, manufacturer: UInt16, name: String, supportsLowEnergy: Bool) {
+            (self.version, self.manufacturer) = (version, manufacturer)
+            (self.name, self.supportsLowEnergy) = (name, supportsLowEnergy)
+        }
     }
 
     package var name: String { "hci\(index)" }
+
+    package init(index: UInt16, address: DeviceAddress?, bus: String, isUp: Bool = false, isBlocked: Bool = false) {
+        (self.index, self.address, self.bus, self.isUp, self.isBlocked) = (index, address, bus, isUp, isBlocked)
+    }
 }
 
 // MARK: - Looking

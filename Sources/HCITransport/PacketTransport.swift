@@ -11,15 +11,12 @@ package final class PacketTransport: Transport, LoopParticipant {
     /// How many packets one turn takes, so that a busy controller does not keep the loop from its other work.
     private static let mostPacketsInOneTurn = 64
 
-    private let loop: RealTimeLoop
-    private let socket: Int32
+    private let socket: TransportDescriptor
     private let name: String
-    private var deliver: ((TransportEvent) -> Void)?
     /// What has been sent and not left, from `left` on.
     private var backlog: [[UInt8]] = []
     private var left = 0
     private var backlogOctets = 0
-    private var isOpen = true
     private var buffer = [UInt8](repeating: 0, count: longestPacket)
 
     /// Reads that were no packet.
@@ -29,30 +26,19 @@ package final class PacketTransport: Transport, LoopParticipant {
     ///
     /// - Parameter name: what people call the adapter.
     package init(_ socket: Int32, name: String, on loop: RealTimeLoop) {
-        self.loop = loop
-        self.socket = socket
+        self.socket = TransportDescriptor(socket, on: loop)
         self.name = name
     }
-
-    deinit { if isOpen { _ = Glibc.close(socket) } }
 
     package var deadline: Instant? { nil }
     package func wake(at now: Instant) {}
 
     package func open(_ deliver: @escaping (TransportEvent) -> Void) {
-        precondition(self.deliver == nil, "A transport is opened once.")
-        guard isOpen else { return }
-        self.deliver = deliver
-        loop.add(self)
-        loop.watch(socket, for: .readable) { [weak self] ready in
-            guard let self else { return }
-            if ready.contains(.writable) { self.flush() }
-            if ready.contains(.readable) { self.receive() }
-        }
+        socket.open(for: self, deliver, flush: { $0.flush() }, receive: { $0.receive() })
     }
 
     package func send(_ packet: [UInt8]) {
-        guard isOpen else { return }
+        guard socket.isOpen else { return }
         backlog.append(packet)
         backlogOctets += packet.count
     }
@@ -62,25 +48,19 @@ package final class PacketTransport: Transport, LoopParticipant {
     }
 
     package func close() {
-        guard isOpen else { return }
-        isOpen = false
-        deliver = nil
+        socket.close(for: self)
         backlog = []
         left = 0
-        loop.unwatch(socket)
-        loop.remove(self)
-        _ = Glibc.close(socket)
     }
 }
 
 extension PacketTransport {
     private func receive() {
-        guard isOpen else { return }
         var octets: [UInt8] = []
         var ends: [Int] = []
         var failure: TransportError?
         while ends.count < Self.mostPacketsInOneTurn {
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe recv(socket, $0.baseAddress, $0.count, 0) }
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe recv(socket.number, $0.baseAddress, $0.count, 0) }
             guard count > 0 else {
                 failure = count == 0 ? .unplugged(name) : errno == EAGAIN ? nil : readError()
                 break
@@ -93,31 +73,27 @@ extension PacketTransport {
                 malformedPackets += 1
             }
         }
-        if !ends.isEmpty {
-            let begins = [0] + ends.dropLast()
-            deliver?(.packets(zip(begins, ends).map { octets[$0..<$1] }))
-        }
+        socket.hand(over: zip([0] + ends.dropLast(), ends).map { octets[$0..<$1] })
         if let failure { end(failure) }
     }
 
     private func flush() {
-        while isOpen, left < backlog.count {
+        while socket.isOpen, left < backlog.count {
             let count = unsafe backlog[left].withUnsafeBytes { octets in
-                unsafe Glibc.send(socket, octets.baseAddress, octets.count, Int32(MSG_NOSIGNAL))
+                unsafe Glibc.send(socket.number, octets.baseAddress, octets.count, Int32(MSG_NOSIGNAL))
             }
             if count < 0 {
                 if errno == EINTR { continue }
                 guard errno == EAGAIN else { return end(readError()) }
                 guard backlogOctets <= StreamTransport.backlogLimit else { return end(.peerDoesNotRead) }
-                loop.change(socket, to: [.readable, .writable])
-                return
+                return socket.waits(forRoom: true)
             }
             backlogOctets -= backlog[left].count
             left += 1
         }
         backlog.removeAll(keepingCapacity: backlog.count <= 64)
         left = 0
-        if isOpen { loop.change(socket, to: .readable) }
+        socket.waits(forRoom: false)
     }
 
     /// An adapter that has gone leaves its socket without a device: reading fails with EPIPE, writing with one of
@@ -130,9 +106,9 @@ extension PacketTransport {
     }
 
     private func end(_ error: TransportError) {
-        guard let deliver, isOpen else { return close() }
-        close()
-        deliver(.closed(error))
+        backlog = []
+        left = 0
+        socket.end(error, for: self)
     }
 }
 

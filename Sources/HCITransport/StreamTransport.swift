@@ -12,21 +12,17 @@ package final class StreamTransport: Transport, LoopParticipant {
     /// Octets that may wait for the other side to read. HCI's credits keep an honest pair far below.
     static let backlogLimit = 1 << 22
 
-    private let loop: RealTimeLoop
-    private let socket: Int32
+    private let stream: TransportDescriptor
     private let kind: Kind
     private var framer = H4Framer()
-    private var deliver: ((TransportEvent) -> Void)?
     /// What has been sent and not left, from `left` on.
     private var backlog: [UInt8] = []
     private var left = 0
-    private var isOpen = true
     private var buffer = [UInt8](repeating: 0, count: 1 << 16)
 
     /// Takes over a connected descriptor that does not block. On the loop only.
     package init(_ socket: Int32, kind: Kind, on loop: RealTimeLoop) {
-        self.loop = loop
-        self.socket = socket
+        stream = TransportDescriptor(socket, on: loop)
         self.kind = kind
         if kind == .tcp {
             setOption(socket, level: SOL_SOCKET, option: SO_KEEPALIVE, to: 1)
@@ -35,25 +31,15 @@ package final class StreamTransport: Transport, LoopParticipant {
         quickenAcknowledgements()
     }
 
-    deinit { if isOpen { _ = Glibc.close(socket) } }
-
     package var deadline: Instant? { nil }
     package func wake(at now: Instant) {}
 
     package func open(_ deliver: @escaping (TransportEvent) -> Void) {
-        precondition(self.deliver == nil, "A transport is opened once.")
-        guard isOpen else { return }
-        self.deliver = deliver
-        loop.add(self)
-        loop.watch(socket, for: .readable) { [weak self] ready in
-            guard let self else { return }
-            if ready.contains(.writable) { self.flush() }
-            if ready.contains(.readable) { self.receive() }
-        }
+        stream.open(for: self, deliver, flush: { $0.flush() }, receive: { $0.receive() })
     }
 
     package func send(_ packet: [UInt8]) {
-        guard isOpen else { return }
+        guard stream.isOpen else { return }
         backlog += packet
     }
 
@@ -62,14 +48,9 @@ package final class StreamTransport: Transport, LoopParticipant {
     }
 
     package func close() {
-        guard isOpen else { return }
-        isOpen = false
-        deliver = nil
+        stream.close(for: self)
         backlog = []
         left = 0
-        loop.unwatch(socket)
-        loop.remove(self)
-        _ = Glibc.close(socket)
     }
 }
 
@@ -77,39 +58,36 @@ package final class StreamTransport: Transport, LoopParticipant {
 
 extension StreamTransport {
     private func receive() {
-        guard isOpen else { return }
-        let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(socket, $0.baseAddress, $0.count) }
+        let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(stream.number, $0.baseAddress, $0.count) }
         if count < 0 {
             if errno != EAGAIN && errno != EINTR { endByError("Reading from the other side") }
             return
         }
         guard count > 0 else { return endByPeer() }
         quickenAcknowledgements()
-        let packets = framer.receive(Array(buffer[..<count]))
-        if !packets.isEmpty { deliver?(.packets(packets)) }
+        stream.hand(over: framer.receive(Array(buffer[..<count])))
         if let failure = framer.failure { end(.framing(failure)) }
     }
 
     /// Hands the system all that it takes. The loop comes back when it takes more.
     private func flush() {
-        while isOpen, left < backlog.count {
+        while stream.isOpen, left < backlog.count {
             let count = unsafe backlog.withUnsafeBytes { octets in
                 let rest = unsafe UnsafeRawBufferPointer(rebasing: octets[left...])
-                if case .serial = kind { return unsafe write(socket, rest.baseAddress, rest.count) }
-                return unsafe Glibc.send(socket, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+                if case .serial = kind { return unsafe write(stream.number, rest.baseAddress, rest.count) }
+                return unsafe Glibc.send(stream.number, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
             }
             if count < 0 {
                 if errno == EINTR { continue }
                 guard errno == EAGAIN else { return endByError("Writing to the other side") }
                 guard backlog.count - left <= Self.backlogLimit else { return end(.peerDoesNotRead) }
-                loop.change(socket, to: [.readable, .writable])
-                return
+                return stream.waits(forRoom: true)
             }
             left += count
         }
         backlog.removeAll(keepingCapacity: backlog.count <= 1 << 16)
         left = 0
-        if isOpen { loop.change(socket, to: .readable) }
+        stream.waits(forRoom: false)
     }
 
     /// Ends a transport after a failed call. A peer that leaves with octets unread resets the stream: it closed it too.
@@ -126,14 +104,14 @@ extension StreamTransport {
 
     /// Ends a transport that failed, and tells its owner.
     private func end(_ error: TransportError) {
-        guard let deliver, isOpen else { return close() }
-        close()
-        deliver(.closed(error))
+        backlog = []
+        left = 0
+        stream.end(error, for: self)
     }
 
     /// Linux forgets this after a while, so it is said after each read. Without it, a controller that sends a packet
     /// in two pieces and leaves Nagle's algorithm on waits forty milliseconds for our acknowledgement.
     private func quickenAcknowledgements() {
-        if kind == .tcp { setOption(socket, level: Int32(IPPROTO_TCP), option: TCP_QUICKACK, to: 1) }
+        if kind == .tcp { setOption(stream.number, level: Int32(IPPROTO_TCP), option: TCP_QUICKACK, to: 1) }
     }
 }

@@ -100,27 +100,12 @@ def port_of(adapter):
     return ""
 
 
-def pairings(path):
-    """How many pairings a capture of ours shows: Pairing Requests on the Security Manager's channel (Core 6.0, Vol 3, Part H,
-    3.5.1), behind H4, ACL and L2CAP headers."""
-    with open(path, "rb") as file:
-        octets = file.read()
-    count, at = 0, 16
-    while at + 24 <= len(octets):
-        length = int.from_bytes(octets[at + 4:at + 8], "big")
-        packet = octets[at + 24:at + 24 + length]
-        at += 24 + length
-        if packet[:1] == b"\x02" and packet[7:9] == b"\x06\x00" and packet[9:10] == b"\x01":
-            count += 1
-    return count
-
-
 class GuestCase(Case):
     def ours(self, product, *arguments, radio=RADIO, prefix=(), environment=None):
         """A product of the package, in the file system that it was built in."""
         environment = {
             "BLUEZ_VM_TESTS": "1", "BLUEZ_VM_OWN_ADDRESS": address("hci1"), "BLUEZ_VM_PORT": port_of("hci1"),
-            "BLUEZ_VM_FOLDER": HERE, **(environment or {})}
+            "BLUEZ_VM_FOLDER": HERE, "BLE_STATE": os.path.join(self.folder(), "state"), **(environment or {})}
         if radio is not None:
             environment["BLE_RADIO"] = radio
         return self.start(

@@ -42,12 +42,19 @@ def listen():
     with socket.socket(fileno=descriptor) as channel:
         total = 0
         try:
-            while octets := channel.recv(65535):
+            while octets := received(channel):
                 total += len(octets)
                 send(channel, octets)
         except ConnectionResetError:
             pass  # The link ended, and the channel with it.
         print("ECHOED", total, flush=True)
+
+
+def received(channel):
+    """Never waits inside of the call: Linux 6.1 holds the socket's lock meanwhile, and its receiver of all that comes from
+    the adapter waits for that lock (net/bluetooth/l2cap_sock.c: l2cap_sock_recvmsg, l2cap_sock_recv_cb)."""
+    select.select([channel], [], [])
+    return channel.recv(65535, socket.MSG_DONTWAIT)
 
 
 def send(channel, octets):

@@ -40,22 +40,25 @@ enum Machine {
         }
     }
 
-    /// Ends bluetoothd and the peripheral on it, and starts both anew; comes back when the peripheral is there.
-    static func restartBlueZ() throws {
+    /// The bridge that is the adapter's plug, as the machine's script started it; see Tests/BlueZ/guest.py.
+    private static let port = ProcessInfo.processInfo.environment["BLUEZ_VM_PORT"] ?? ""
+
+    enum Trouble: String {
+        /// bluetoothd ends and starts again.
+        case bluetoothd
+        /// bluetoothd switches its adapter off and on.
+        case power
+        /// Our adapter is pulled out.
+        case unplug
+        /// It is plugged in again.
+        case plug
+    }
+
+    /// Comes back when it is done, and, of bluetoothd, when the peripheral on it is there again.
+    static func make(_ trouble: Trouble) throws {
         let folder = ProcessInfo.processInfo.environment["BLUEZ_VM_FOLDER"] ?? ""
-        let process = Process()
-        let pipe = Pipe()
-        process.executableURL = URL(filePath: "/usr/sbin/chroot")
-        process.arguments = ["/proc/1/root", "/usr/bin/python3", "-u", "\(folder)/restart_bluez.py"]
-        process.environment = ["PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"]
-        process.standardOutput = pipe
-        try process.run()
-        var output = Data()
-        while !output.contains(Data("READY".utf8)), case let more = pipe.fileHandleForReading.availableData,
-            !more.isEmpty
-        {
-            output += more
-        }
+        let (status, output) = try run("python3", "\(folder)/trouble.py", trouble.rawValue, port)
+        guard status == 0 else { throw MachineTrouble(output: output) }
     }
 
     // MARK: rfkill
@@ -79,22 +82,9 @@ enum Machine {
         let path = "\(folder)/\(entry ?? "rfkill")/\(name)"
         return try String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     }
+}
 
-    // MARK: Plug
-
-    /// The bridge that is the adapter's plug, as the machine's script started it; see Tests/BlueZ/guest.py.
-    private static var port: String { ProcessInfo.processInfo.environment["BLUEZ_VM_PORT"] ?? "" }
-
-    static func unplug() throws {
-        for process in try processes("h4bridge", "vhci", port) { kill(process, SIGKILL) }
-    }
-
-    /// In the background: the bridge is there for as long as the adapter is.
-    static func plugIn() throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/sbin/chroot")
-        process.arguments = ["/proc/1/root", "/usr/local/bin/h4bridge", "vhci", port]
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-    }
+/// What a program of the machine said when it failed.
+struct MachineTrouble: Error {
+    var output: String
 }

@@ -69,10 +69,10 @@ struct StateTests {
             let counter = try central.subscribe(to: CBUUID(string: "AA03"), of: peripheral)
             _ = try log.wait(forValues: 2, of: counter.uuid)
             peripheral.readValue(for: counter)
-            try Machine.unplug()
+            try Machine.make(.unplug)
             try log.wait(for: "state resetting")
             #expect(peripheral.state == .disconnected)
-            try Machine.plugIn()
+            try Machine.make(.plug)
             try log.wait(for: "state poweredOn")
             log.forgetValues()
         }

@@ -63,6 +63,67 @@ struct AdapterSetupTests {
         #expect(asked.last == .leSetRandomAddress)
     }
 
+    @Test("An address that a whole series has from the factory is none: BCM43430A1, Raspberry Pi 3B+")
+    func sharedAddress() {
+        for (version, address, isOwn) in [
+            ("00 07 00 00 07 0F 00 00 00", "00 AA AA AA AA AA AA", false),
+            ("00 07 00 00 07 31 01 00 00", "00 AC 1F 00 C0 45 43", false),
+            ("00 07 00 00 07 0F 00 00 00", "00 01 02 03 EB 27 B8", true),
+            // Another maker's address with the same octets may be its own.
+            ("00 09 00 00 09 59 00 00 00", "00 AA AA AA AA AA AA", true),
+        ] {
+            var answers = FakeAnswers()
+            answers[.readLocalVersion] = .completed(returnParameters: hex(version)[...])
+            answers[.readAddress] = .completed(returnParameters: hex(address)[...])
+            guard case .ready(let capabilities) = run(answers).0 else {
+                Issue.record("not ready")
+                continue
+            }
+            #expect((capabilities.address != Self.fallback) == isOwn, "\(address)")
+        }
+    }
+
+    @Test("Commands that a controller names and does not know are taken from it: ATS2851, and from no other")
+    func brokenCommands() {
+        for (version, isBroken) in [("00 0C 01 02 0C E0 03 01 02", true), ("00 0C 01 02 0C F1 05 01 02", false)] {
+            var answers = FakeAnswers()
+            answers[.readLocalVersion] = .completed(returnParameters: hex(version)[...])
+            answers[.leReadLocalSupportedFeatures] = .completed(
+                returnParameters: hex("00 DF FF 00 00 00 00 00 00")[...])
+            guard case .ready(let capabilities) = run(answers).0 else {
+                Issue.record("not ready")
+                continue
+            }
+            let broken: [HCIOpcode] = [
+                .leSetExtendedScanParameters, .leSetExtendedScanEnable, .leExtendedCreateConnection,
+            ]
+            for command in broken { #expect(capabilities.commands.contains(command) != isBroken, "\(command)") }
+            #expect(capabilities.features.contains(.extendedAdvertising) != isBroken)
+            #expect(capabilities.commands.contains(.leSetScanEnable) && capabilities.features.contains(.encryption))
+        }
+    }
+
+    @Test("Intel's controllers up to Bluetooth 5.3 are not asked for the Coded PHY")
+    func brokenFeature() {
+        for (version, isBroken) in [("00 0B 00 00 0B 02 00 00 00", true), ("00 0D 00 00 0D 02 00 00 00", false)] {
+            var answers = FakeAnswers()
+            answers[.readLocalVersion] = .completed(returnParameters: hex(version)[...])
+            answers[.leReadLocalSupportedFeatures] = .completed(
+                returnParameters: hex("00 DF FF 00 00 00 00 00 00")[...])
+            guard case .ready(let capabilities) = run(answers).0 else {
+                Issue.record("not ready")
+                continue
+            }
+            #expect(capabilities.features.contains(.codedPHY) != isBroken)
+            #expect(capabilities.features.contains(.phy2M))
+        }
+    }
+
+    @Test("Every quirk says what it does, why, and where that is documented")
+    func quirksHaveSources() {
+        for quirk in ControllerQuirk.all { #expect(quirk.reason.hasSuffix(".") && quirk.source.count > 10) }
+    }
+
     @Test("What rules a controller out")
     func failures() {
         var answers = FakeAnswers()

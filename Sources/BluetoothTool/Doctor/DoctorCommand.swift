@@ -71,6 +71,11 @@ struct DoctorCommand {
         if lists { return list() }
         if let log { return read(log) }
         if let capture { return read(capture: capture) }
+        if case .real(let address) = settings.radio {
+            // What ble adapters says of it explains more than the state that a manager would come to.
+            let findings = AdapterReport.findings(for: address)
+            if !findings.isEmpty { return tell(findings) }
+        }
         let run = CommandRun(tool: tool, settings: settings)
         let found = Mutex<[Finding]?>(nil)
         let note = { @Sendable (findings: [Finding]) in found.withLock { $0 = findings } }

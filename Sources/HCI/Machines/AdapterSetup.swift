@@ -2,7 +2,8 @@ package import BluetoothTypes
 package import ByteCodec
 package import EventLoop
 
-/// Makes a controller ready for a host: resets it, asks what it can do, tells it which events to send.
+/// Makes a controller ready for a host: resets it, asks what it can do, tells it which events to send. What it says is
+/// believed but for the ``ControllerQuirk``s.
 ///
 ///             start             the last answer
 ///     idle ─────────▶ asking ──────────────────▶ ready
@@ -209,6 +210,7 @@ extension AdapterSetup {
             capabilities.commands = try ReadLocalSupportedCommands.ReturnParameters(octets: octets).commands
         case .leFeatures:
             capabilities.features = try LEReadLocalSupportedFeatures.ReturnParameters(octets: octets).features
+            capabilities.applyQuirks()
         case .leBuffers:
             let answer = try LEReadBufferSize.ReturnParameters(octets: octets)
             capabilities.aclLength = Int(answer.aclLength)
@@ -221,9 +223,7 @@ extension AdapterSetup {
         case .leStates:
             capabilities.states = try LEReadSupportedStates.ReturnParameters(octets: octets).states
         case .address:
-            let address = try ReadAddress.ReturnParameters(octets: octets).address
-            // Some controllers without an address of their own answer with all ones.
-            capabilities.address = address.value == 0xFFFF_FFFF_FFFF ? DeviceAddress(0) : address
+            capabilities.address = capabilities.ownAlone(try ReadAddress.ReturnParameters(octets: octets).address)
         case .filterAcceptList:
             capabilities.filterAcceptListSize =
                 Int(try LEReadFilterAcceptListSize.ReturnParameters(octets: octets).size)

@@ -20,6 +20,11 @@ package struct SupportedCommands: Equatable, Sendable {
         return octets[place.octet] >> place.bit & 1 == 1
     }
 
+    package mutating func remove(_ opcode: HCIOpcode) {
+        guard let place = Self.places[opcode] else { return }
+        octets[place.octet] &= ~(1 << place.bit)
+    }
+
     private static let places: [HCIOpcode: (octet: Int, bit: UInt8)] = [
         .disconnect: (0, 5), .readRemoteVersion: (2, 7),
         .setEventMask: (5, 6), .reset: (5, 7),
