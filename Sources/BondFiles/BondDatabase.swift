@@ -48,6 +48,7 @@ package final class BondDatabase: BondStorage {
                 [
                     "ALTER TABLE bond ADD COLUMN client_features INTEGER NOT NULL DEFAULT 0",
                     "ALTER TABLE bond ADD COLUMN known_database BLOB",
+                    "ALTER TABLE bond ADD COLUMN remote_database BLOB",
                 ],
             ],
             // Whoever has paired does not want to do so again because the lights went out.
@@ -96,7 +97,8 @@ package final class BondDatabase: BondStorage {
                     SELECT number, address, kind, peer_address, peer_kind, name, resolving_key,
                         local_key, local_diversifier, local_random, peer_key, peer_diversifier, peer_random,
                         local_signing_key, peer_signing_key, local_sign_counter, peer_sign_counter,
-                        is_authenticated, is_secure_connections, key_size, client_features, known_database
+                        is_authenticated, is_secure_connections, key_size, client_features, known_database,
+                        remote_database
                     FROM bond ORDER BY number
                     """)
                 for row in rows {
@@ -134,8 +136,9 @@ package final class BondDatabase: BondStorage {
                     INSERT INTO bond (address, kind, peer_address, peer_kind, name, resolving_key,
                         local_key, local_diversifier, local_random, peer_key, peer_diversifier, peer_random,
                         local_signing_key, peer_signing_key, local_sign_counter, peer_sign_counter,
-                        is_authenticated, is_secure_connections, key_size, client_features, known_database)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        is_authenticated, is_secure_connections, key_size, client_features, known_database,
+                        remote_database)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     ON CONFLICT (address, kind) DO UPDATE SET
                         peer_address = excluded.peer_address, peer_kind = excluded.peer_kind, name = excluded.name,
                         resolving_key = excluded.resolving_key, local_key = excluded.local_key,
@@ -147,7 +150,8 @@ package final class BondDatabase: BondStorage {
                         peer_sign_counter = excluded.peer_sign_counter,
                         is_authenticated = excluded.is_authenticated,
                         is_secure_connections = excluded.is_secure_connections, key_size = excluded.key_size,
-                        client_features = excluded.client_features, known_database = excluded.known_database
+                        client_features = excluded.client_features, known_database = excluded.known_database,
+                        remote_database = excluded.remote_database
                     """,
                     .integer(Int64(bond.address.value)), .integer(Int64(bond.address.kind.rawValue)),
                     .integer(Int64(record.peer.address.value)), .integer(Int64(record.peer.address.kind.rawValue)),
@@ -159,7 +163,8 @@ package final class BondDatabase: BondStorage {
                     .integer(Int64(record.localSignCounter)), .integer(Int64(record.peerSignCounter)),
                     .integer(bond.security.isAuthenticated ? 1 : 0),
                     .integer(bond.security.isSecureConnections ? 1 : 0), .integer(Int64(bond.security.keySize)),
-                    .integer(Int64(record.clientFeatures)), .optional(record.knownDatabase))
+                    .integer(Int64(record.clientFeatures)), .optional(record.knownDatabase),
+                    .optional(record.remoteDatabase))
                 let number = try connection.rows(
                     "SELECT number FROM bond WHERE address = ? AND kind = ?", .integer(Int64(bond.address.value)),
                     .integer(Int64(bond.address.kind.rawValue)))[0].integer(0)
@@ -210,6 +215,7 @@ extension Row {
         record.peerSignCounter = try integer(16, as: UInt32.self)
         record.clientFeatures = try integer(20, as: UInt8.self)
         record.knownDatabase = try optionalBlob(21)
+        record.remoteDatabase = try optionalBlob(22)
         return record
     }
 

@@ -3,7 +3,7 @@ import BluetoothTypes
 
 extension AttributeDatabase {
     /// The value of Database Hash: 16 octets that differ when the structure of two databases does, whatever the values
-    /// are. The least significant octet goes first, as in every number of the protocol (Core 6.0, Vol 3, Part F, 3.3.1).
+    /// are. The least significant octet goes first, as in each number of the protocol (Core 6.0, Vol 3, Part F, 3.3.1).
     ///
     /// Source: Core 6.0, Vol 3, Part G, 7.3.
     package var hash: [UInt8] {

@@ -20,6 +20,9 @@ package struct GATTBearer: Sendable {
         /// It waits for no procedure. It is handed over by `sendUnanswered`.
         case writeCommand(id: UInt64, handle: UInt16, value: [UInt8])
 
+        /// What was known of the peer's attributes on an earlier link, if the peer is bonded.
+        case restoreDatabase(RemoteDatabase)
+
         // Server side.
         /// The answer to a read or write request; `error` of `nil` is success.
         case respond(id: UInt64, error: ATTErrorCode?, value: [UInt8])
@@ -57,6 +60,9 @@ package struct GATTBearer: Sendable {
 
     /// ATT_MTU, 23 before any exchange.
     package var mtu: Int { state.mtu }
+
+    /// What is known of the peer's attributes.
+    package var remoteDatabase: RemoteDatabase { client.known }
 
     /// What the peer asked for in the configuration descriptor of the characteristic with its value at `handle`.
     package func subscription(to handle: UInt16) -> GATTSubscription { served.configurations[handle] ?? [] }
@@ -106,6 +112,9 @@ package struct GATTBearer: Sendable {
                 return [.finish(id: id, .failure(.invalidParameters(text)))]
             }
             return sendUnanswered(WriteCommand(handle: handle, value: value), id: id)
+        case .restoreDatabase(let database):
+            client.restore(database)
+            return []
         case .respond(let id, let error, let value):
             return server.respond(to: id, error, value, &database, &served, &state)
         case .notify(let id, let handle, let value):

@@ -15,6 +15,13 @@ struct GATTClient: Sendable {
     /// Where configuration descriptors stand, by the handle of the characteristic's value.
     private var configurationDescriptors: [UInt16: UInt16] = [:]
     private var serviceChangedHandle: UInt16?
+    private var tellsChanges = false
+    /// What is known of the peer's attributes.
+    private(set) var known = RemoteDatabase()
+    /// What was kept of them from an earlier link, until the peer's hash tells whether it still is so.
+    private var kept: RemoteDatabase?
+    /// Whether what was kept still is so: then the peer is not asked what is known.
+    private var trustsKnown = false
 
     var deadline: Instant? { transactions.deadline }
 
@@ -23,6 +30,15 @@ struct GATTClient: Sendable {
     ) -> [GATTEffect] {
         line.append((id, procedure))
         return goOn(with: [], &bearer, at: now)
+    }
+
+    /// What was known of the peer's attributes on an earlier link. Without a hash it counts at once: the peer is
+    /// bonded, and tells what has changed first of all. With one, the hash is to be read. The attribute that tells stands where
+    /// it stood in any case (Core 6.0, Vol 3, Part G, 7.1).
+    mutating func restore(_ database: RemoteDatabase) {
+        serviceChangedHandle = database.serviceChanged?.value
+        guard database.hash == nil else { return kept = database }
+        use(database)
     }
 
     mutating func receiveResponse(
@@ -69,7 +85,7 @@ struct GATTClient: Sendable {
                 return [confirmation, .notified(handle: indication.handle, value: indication.value)]
             }
             guard let range = Self.range(indication.value) else { return [confirmation, .reportViolation(Array(pdu))] }
-            configurationDescriptors = configurationDescriptors.filter { !range.contains($0.key) }
+            forget(range)
             return [confirmation, .servicesChanged(range)]
         } catch {
             return [.reportViolation(Array(pdu))]
@@ -82,6 +98,32 @@ struct GATTClient: Sendable {
         let start = UInt16(value[0]) | UInt16(value[1]) << 8
         let end = UInt16(value[2]) | UInt16(value[3]) << 8
         return start <= end ? start...end : nil
+    }
+
+    // MARK: What is known of the peer's attributes
+
+    private mutating func use(_ database: RemoteDatabase) {
+        known = database
+        trustsKnown = true
+        serviceChangedHandle = database.serviceChanged?.value
+    }
+
+    private func knownDescriptor(of characteristic: GATTCharacteristic) -> UInt16? {
+        guard trustsKnown, case .descriptors(let descriptors)? = known.answer(to: .discoverDescriptors(characteristic))
+        else { return nil }
+        return descriptors.first { $0.uuid == GATTAttributeType.clientCharacteristicConfiguration }?.handle
+    }
+
+    private mutating func forget(_ range: ClosedRange<UInt16>) {
+        configurationDescriptors = configurationDescriptors.filter { !range.contains($0.key) }
+        known.invalidate(range)
+        kept = nil
+    }
+
+    private mutating func compare(hash: [UInt8]) {
+        let hash = hash.isEmpty ? nil : hash
+        if let kept, kept.hash == hash { use(kept) } else { known.hash = hash }
+        kept = nil
     }
 
     // MARK: Procedures
@@ -126,8 +168,17 @@ struct GATTClient: Sendable {
             running = (submission, procedure)
             take(step, &bearer, at: now, &effects)
         } catch {
+            if error == .refused(.databaseOutOfSync) { outOfSync(&effects) }
             finish(.failure(error), &effects)
         }
+    }
+
+    /// The peer's attributes are others than this client thinks (Core 6.0, Vol 3, Part G, 2.5.2.1). Service Changed
+    /// says which, where the peer has it.
+    private mutating func outOfSync(_ effects: inout [GATTEffect]) {
+        guard !tellsChanges else { return }
+        forget(0x0001...0xFFFF)
+        effects.append(.servicesChanged(0x0001...0xFFFF))
     }
 
     private mutating func start(
@@ -135,6 +186,10 @@ struct GATTClient: Sendable {
     ) {
         if submission.procedure == .exchangeMTU, bearer.hasExchanged {
             effects.append(.finish(id: submission.id, .success(.mtu(bearer.mtu))))
+            return
+        }
+        if trustsKnown, let answer = known.answer(to: submission.procedure) {
+            effects.append(.finish(id: submission.id, .success(answer)))
             return
         }
         do throws(GATTFailure) {
@@ -173,14 +228,18 @@ struct GATTClient: Sendable {
 
     /// Keeps what later procedures and indications need of what was found.
     private mutating func remember(_ answer: GATTAnswer) {
-        switch (running?.submission.procedure, answer) {
+        guard let procedure = running?.submission.procedure else { return }
+        known.note(answer, to: procedure)
+        switch (procedure, answer) {
+        case (.readDatabaseHash, .value(let hash)): compare(hash: hash)
         case (.discoverDescriptors(let characteristic), .descriptors(let descriptors)):
             let type = GATTAttributeType.clientCharacteristicConfiguration
             configurationDescriptors[characteristic.value] = descriptors.first { $0.uuid == type }?.handle
         case (_, .characteristics(let characteristics)):
             let found = characteristics.first { $0.uuid == GATTAttributeType.serviceChanged }
             serviceChangedHandle = found?.value ?? serviceChangedHandle
-        case (.subscribe(let characteristic, _), .done):
+        case (.subscribe(let characteristic, let subscription), .done):
+            if characteristic.value == serviceChangedHandle { tellsChanges = subscription.contains(.indications) }
             let descriptor = (running?.procedure as? Subscribe)?.descriptor
             configurationDescriptors[characteristic.value] = descriptor
         default: break
@@ -202,6 +261,7 @@ struct GATTClient: Sendable {
             return Search(Descriptors(), SearchProgress(behind: characteristic.value, through: characteristic.end))
         case .read(let handle): return Read(handle)
         case .readByUUID(let uuid, let range): return ReadByUUID(uuid, in: range)
+        case .readDatabaseHash: return ReadDatabaseHash()
         case .readMultiple(let handles): return ReadMultiple(handles: handles, isVariable: false)
         case .readMultipleVariable(let handles): return ReadMultiple(handles: handles, isVariable: true)
         case .write(let handle, let value)
@@ -211,7 +271,7 @@ struct GATTClient: Sendable {
             return try queuedWrite([GATTWritePart(handle: handle, offset: 0, value: value)])
         case .reliableWrite(let parts): return try queuedWrite(parts)
         case .subscribe(let characteristic, let subscription):
-            let descriptor = configurationDescriptors[characteristic.value]
+            let descriptor = configurationDescriptors[characteristic.value] ?? knownDescriptor(of: characteristic)
             return Subscribe(characteristic, subscription, descriptor: descriptor)
         }
     }

@@ -19,6 +19,9 @@ package enum GATTProcedure: Equatable, Sendable {
     case read(UInt16)
     /// 4.8.2. Answer: `.values`, or the peer's error if there is not even one.
     case readByUUID(BluetoothUUID, ClosedRange<UInt16>)
+    /// 4.8.2 of Database Hash, in all handles (7.3). What was kept of the peer's attributes counts from then on if the
+    /// hash is the same. Answer: `.value`, empty if the peer has none.
+    case readDatabaseHash
     /// 4.8.4, of two handles or more. Answer: `.value`, the values one behind the other.
     case readMultiple([UInt16])
     /// 4.8.5, of two handles or more. Answer: `.values`; the last one may be cut short.

@@ -20,6 +20,24 @@ struct ExchangeMTU: ClientProcedure {
     }
 }
 
+/// Core 6.0, Vol 3, Part G, 7.3: by its UUID, so that it can be asked for by a client that knows no handles yet.
+struct ReadDatabaseHash: ClientProcedure {
+    func start(mtu: Int) -> ProcedureStep {
+        .request(ReadByTypeRequest(from: 0x0001, through: 0xFFFF, type: GATTAttributeType.databaseHash).pdu)
+    }
+
+    func proceed(_ parameters: ArraySlice<UInt8>, mtu: Int) throws(GATTFailure) -> ProcedureStep {
+        let value = try decode(ReadByTypeResponse.self, parameters).attributes.first?.value ?? []
+        guard value.count == 16 else { throw .illegalAnswer("a Database Hash of \(value.count) octets") }
+        return .finish(.value(value))
+    }
+
+    func proceed(refused code: ATTErrorCode) throws(GATTFailure) -> ProcedureStep {
+        guard code == .attributeNotFound else { throw .refused(code) }
+        return .finish(.value([]))
+    }
+}
+
 /// Reads a value whole: a first answer that fills ATT_MTU may not be all, and blobs follow until one is short.
 ///
 /// Source: Core 6.0, Vol 3, Part G, 4.8.1 and 4.8.3.

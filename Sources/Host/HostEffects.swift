@@ -93,6 +93,7 @@ extension Host {
                 links[index].services.removeAll { $0.handles.overlaps(range) }
                 links[index].knowsAllServices = false
                 tellHolders(ofLink: index, .servicesChanged(peer, handles: range))
+                readHash(onLink: index, at: now)
             case .readRequested(let request): ask(request, onLink: index, at: now)
             case .writeRequested(let request): ask(request, onLink: index, at: now)
             case .subscribed(let attribute, _):

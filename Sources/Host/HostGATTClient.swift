@@ -1,5 +1,6 @@
 import ATT
 import BluetoothTypes
+import ByteCodec
 import EventLoop
 import GATT
 import HostInterface
@@ -57,11 +58,18 @@ extension Host {
         case .exchangeMTU: reportLink(handle, at: now)
         case .readName: nameRead(result, onLink: index)
         case .discoverServiceChanged(let step): serviceChanged(step, result, onLink: index, at: now)
-        case .serviceChanged, nil: break
+        case .readHash: links[index].hasNewFindings = true
+        case .unattended, nil: break
         }
+        keepDatabase(onLink: handle)
     }
 
     private func remember(_ result: Result<GATTAnswer, GATTFailure>, of request: HostRequest?, onLink index: Int) {
+        switch request {
+        case .discoverServices, .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors:
+            links[index].hasNewFindings = true
+        default: break
+        }
         guard case .success(.services(let services)) = result else { return }
         if case .discoverServices(_, only: nil) = request { links[index].knowsAllServices = true }
         let known = Set(links[index].services.map(\.handles))
@@ -112,6 +120,7 @@ extension Host {
 extension Host {
     /// Once the MTU is agreed: the peer's name, and word of changes in its attributes.
     func startHousekeeping(onLink index: Int, at now: Instant) {
+        startCaching(onLink: index, at: now)
         start(.readByUUID(.uuid16(0x2A00), 0x0001...0xFFFF), purpose: .readName, onLink: index, at: now)
         start(
             .discoverPrimaryServices(only: [.uuid16(0x1801)]), purpose: .discoverServiceChanged(.service),
@@ -140,6 +149,11 @@ extension Host {
                 .discoverCharacteristics(service.handles), purpose: .discoverServiceChanged(.characteristic),
                 onLink: index, at: now)
         case (.characteristic, .success(.characteristics(let characteristics))):
+            if let features = characteristics.first(where: { $0.uuid == .uuid16(0x2B29) }) {
+                start(
+                    .write(features.value, value: [Self.clientFeatures.rawValue]), purpose: .unattended, onLink: index,
+                    at: now)
+            }
             guard let characteristic = characteristics.first(where: { $0.uuid == .uuid16(0x2A05) }) else { return }
             start(
                 .subscribe(characteristic, .indications), purpose: .discoverServiceChanged(.subscription),
@@ -147,6 +161,47 @@ extension Host {
         // A peer without Service Changed has attributes that do not change.
         case (.service, _), (.characteristic, _), (.subscription, _): break
         }
+    }
+}
+
+// MARK: - What is kept of a bonded peer's attributes
+
+extension Host {
+    /// Nobody has so many attributes that more is needed.
+    private static let longestDatabase = 1 << 16
+    /// What this host says as a client (Core 6.0, Vol 3, Part G, 7.2).
+    static let clientFeatures: GATTClientFeatures = [.robustCaching, .multipleNotifications]
+
+    /// The link to a bonded peer is encrypted, and somebody uses it: what is found out of its attributes is kept. The
+    /// hash is read before anything is found out, so that it is never younger than that.
+    func startCaching(onLink index: Int, at now: Instant) {
+        guard links[index].hasRestoredClient, !links[index].keepsDatabase, links[index].reportBy == nil,
+            isHeld(links[index].peer)
+        else { return }
+        links[index].keepsDatabase = true
+        readHash(onLink: index, at: now)
+    }
+
+    /// The link is encrypted with the bond's key: what was known of the peer's attributes is at hand before it speaks.
+    func restoreDatabase(of record: BondRecord, onLink index: Int, at now: Instant) {
+        guard let kept = record.remoteDatabase, let database = try? RemoteDatabase(octets: kept[...]) else { return }
+        handle(.restoreDatabase(database), onLink: index, at: now)
+    }
+
+    func readHash(onLink index: Int, at now: Instant) {
+        guard links[index].keepsDatabase, !links[index].isEnding else { return }
+        start(.readDatabaseHash, purpose: .readHash, onLink: index, at: now)
+    }
+
+    /// Keeps what has been found out, once nothing more is asked.
+    private func keepDatabase(onLink handle: UInt16) {
+        guard let index = linkIndex(handle: handle), links[index].hasNewFindings, links[index].keepsDatabase,
+            links[index].purposes.isEmpty, let bond = bondIndex(links[index].security.identity)
+        else { return }
+        links[index].hasNewFindings = false
+        let database = links[index].bearer.remoteDatabase
+        let octets = database.canBeKept ? database.octets : nil
+        updateBond(at: bond) { $0.remoteDatabase = octets.flatMap { $0.count <= Self.longestDatabase ? $0 : nil } }
     }
 }
 

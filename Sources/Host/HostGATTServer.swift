@@ -38,7 +38,7 @@ extension Host {
     }
 
     func tellServicesChanged(_ range: ClosedRange<UInt16>, onLink index: Int, at now: Instant) {
-        let id = open(.serviceChanged, onLink: index)
+        let id = open(.unattended, onLink: index)
         handle(.databaseChanged(id: id, range), onLink: index, at: now)
     }
 

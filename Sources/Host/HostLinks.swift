@@ -214,7 +214,7 @@ extension Host {
             switch purpose {
             case .request(let key): fail(key, failure)
             case .share(let key): shareEnded(key)
-            case .exchangeMTU, .readName, .discoverServiceChanged, .serviceChanged: break
+            case .exchangeMTU, .readName, .readHash, .discoverServiceChanged, .unattended: break
             }
         }
         endChannels(onLink: link.handle, because: failure)
@@ -285,7 +285,7 @@ extension Host {
         switch links[index].purposes.removeValue(forKey: id) {
         case .request(let key): finish(key, .success(.done))
         case .share(let key): shareEnded(key)
-        case .exchangeMTU, .readName, .discoverServiceChanged, .serviceChanged, nil: break
+        case .exchangeMTU, .readName, .readHash, .discoverServiceChanged, .unattended, nil: break
         }
     }
 

@@ -12,10 +12,11 @@ struct Link {
         case request(RequestKey)
         /// One peer's share of a notification.
         case share(RequestKey)
-        /// Service Changed, of which nobody waits for the end.
-        case serviceChanged
+        /// Nobody waits for its end.
+        case unattended
         case exchangeMTU
         case readName
+        case readHash
         case discoverServiceChanged(Step)
 
         enum Step {
@@ -36,6 +37,10 @@ struct Link {
     var timing: LinkTiming
     /// Whether what was kept of a bonded peer, as a client of this adapter's attributes, is in force again.
     var hasRestoredClient = false
+    /// Whether what is found out about the peer's attributes is kept with its bond.
+    var keepsDatabase = false
+    /// Whether more has been found out than is kept.
+    var hasNewFindings = false
     /// What is open on the bearer, by its number there, and for what.
     var purposes: [UInt64: Purpose] = [:]
     /// Until when `connect` waits for the MTU exchange; `nil` once the link has been reported.

@@ -30,6 +30,8 @@ package struct BondRecord: Equatable, Sendable {
     /// The Database Hash of this adapter's attributes as the peer knows them; `nil` if that is not known. When it comes
     /// back and they are others, it is told before anything else (Core 6.0, Vol 3, Part G, 2.5.2).
     package var knownDatabase: [UInt8]?
+    /// What is known of the peer's attributes, as the host writes it down.
+    package var remoteDatabase: [UInt8]?
     /// The next counter to sign with, and the least that the peer may sign with (Core 6.0, Vol 3, Part H, 2.4.5).
     package var localSignCounter: UInt32 = 0
     package var peerSignCounter: UInt32 = 0

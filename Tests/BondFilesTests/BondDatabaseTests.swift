@@ -30,6 +30,7 @@ struct BondDatabaseTests {
         record.peerSignCounter = .max
         record.clientFeatures = 5
         record.knownDatabase = Array(0..<16)
+        record.remoteDatabase = [1, 2, 3]
         record.subscriptions = [
             .init(handle: 0x0012, uuid: .uuid16(0xFFF1), kind: 1), .init(handle: 0x0015, uuid: .uuid128(77), kind: 2),
         ]

@@ -31,6 +31,10 @@ struct BondFormatTests {
             original.subscriptions = []
             original.peer = PeerID(original.identity)
         }
+        // What is known of the attributes on either side is found out anew.
+        original.clientFeatures = 0
+        original.knownDatabase = nil
+        original.remoteDatabase = nil
         if format == .bumble {
             original.name = nil
             original.bond.localSigningKey = nil

@@ -5,8 +5,8 @@ import GATT
 import ProtocolTestKit
 import Testing
 
-/// Handles: 1...5 Generic Access; 6 Generic Attribute, 7, 8 Service Changed, 9 its configuration, 10, 11 Client Supported
-/// Features, 12, 13 Database Hash; 14 service, 15, 16 a value that is kept, 17 its configuration.
+/// Handles: 1...5 Generic Access; 6 Generic Attribute, 7, 8 Service Changed, 9 its configuration, 10, 11 Client
+/// Supported Features, 12, 13 Database Hash; 14 service, 15, 16 a value that is kept, 17 its configuration.
 private func served() throws -> ServedBearer {
     var database = AttributeDatabase.standard(deviceName: "Lock")
     let characteristic = GATTCharacteristicDefinition(

@@ -53,7 +53,7 @@ extension Host {
     // MARK: Coming and going
 
     /// A pairing has ended with keys to keep.
-    func keep(_ bond: Bond, onLink index: Int) {
+    func keep(_ bond: Bond, onLink index: Int, at now: Instant) {
         if let old = bondIndex(bond.address) {
             // Anybody can give away another's identity address. Who was not known by the old keys may not lower how
             // well they protect, and finds nothing that was kept for their owner.
@@ -66,7 +66,9 @@ extension Host {
                 $0.bond = bond
                 $0.localSignCounter = 0
                 $0.peerSignCounter = 0
-                if !isOwner { $0.subscriptions = [] }
+                guard !isOwner else { return }
+                $0.subscriptions = []
+                $0.remoteDatabase = nil
             }
             if !isOwner { links[index].hasRestoredClient = true }
         } else {
@@ -86,6 +88,7 @@ extension Host {
         rememberClient(onLink: index)
         rememberSubscriptions(to: links[index].bearer.subscribedHandles, onLink: index)
         resolvedAddresses = [:]
+        startCaching(onLink: index, at: now)
         tellEveryone(.bonded(links[index].peer))
     }
 
@@ -161,7 +164,9 @@ extension Host {
         handle(.restoreClient(GATTClientStatus(features: features, isAware: isAware)), onLink: link, at: now)
         restoreSubscriptions(onLink: link, at: now)
         rememberSubscriptions(to: links[link].bearer.subscribedHandles, onLink: link)
+        restoreDatabase(of: record, onLink: link, at: now)
         if !isAware { tellServicesChanged(0x0001...0xFFFF, onLink: link, at: now) }
+        startCaching(onLink: link, at: now)
     }
 
     /// Keeps what a bonded client can do, and which attributes it knows (Core 6.0, Vol 3, Part G, 2.5.2.1 and 7.2).

@@ -90,7 +90,7 @@ extension Host {
         case .answerLongTermKey(nil):
             submit(LELongTermKeyRequestNegativeReply(handle: handle).packet, for: .nobody, at: now)
         case .needsUser(let question): ask(question, onLink: index, at: now)
-        case .bonded(let bond): keep(bond, onLink: index)
+        case .bonded(let bond): keep(bond, onLink: index, at: now)
         case .finished(let security): secured(security, onLink: index, at: now)
         case .failed(let failure): notSecured(failure, onLink: index, at: now)
         }
