@@ -91,7 +91,9 @@ let package = Package(
         .target(
             name: "ConformanceKit",
             dependencies: [
-                "GATT", "ATT", "GAP", "L2CAP", "SMP", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
+                "Simulation", "Host", "HostInterface", "HCITransport", "LinkLayer", "GATT", "ATT", "GAP", "L2CAP",
+                "SMP",
+                "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
             ]),
         .executableTarget(name: "conformance", dependencies: ["ConformanceKit"]),
         .executableTarget(

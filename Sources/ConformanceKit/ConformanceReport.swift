@@ -9,7 +9,7 @@ package struct ConformanceReport: Equatable, Sendable {
         package var actual: String
     }
 
-    /// A case that needs what the stack does not have yet.
+    /// A case that cannot be played. The reason is the specification's.
     package struct Skip: Equatable, Sendable {
         package var name: String
         package var reason: String

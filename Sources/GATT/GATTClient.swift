@@ -32,9 +32,9 @@ struct GATTClient: Sendable {
         return goOn(with: [], &bearer, at: now)
     }
 
-    /// What was known of the peer's attributes on an earlier link. Without a hash it counts at once: the peer is
-    /// bonded, and tells what has changed first of all. With one, the hash is to be read. The attribute that tells stands where
-    /// it stood in any case (Core 6.0, Vol 3, Part G, 7.1).
+    /// What was known of the peer's attributes on an earlier link. Without a hash it counts at once: a bonded peer
+    /// tells what has changed before all else. With one, the hash is to be read. The attribute that tells stands
+    /// where it stood in any case (Core 6.0, Vol 3, Part G, 7.1).
     mutating func restore(_ database: RemoteDatabase) {
         serviceChangedHandle = database.serviceChanged?.value
         guard database.hash == nil else { return kept = database }

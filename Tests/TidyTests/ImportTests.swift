@@ -51,7 +51,7 @@ struct ImportTests {
                 "ATT", "L2CAP", "SMP",
             ]),
             "ble": ["BluetoothTool"],
-            "ConformanceKit": host,
+            "ConformanceKit": host.union(["Simulation", "HCITransport", "LinkLayer", "Host"]),
             "conformance": ["ConformanceKit"],
             "benchmark": backends.union(host).union(["VirtualController"]),
             "FaultRunKit": layer0.union(["Simulation", "Host", "HostInterface"]),
