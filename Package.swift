@@ -86,6 +86,10 @@ let package = Package(
                 "SmartLock", "TwoRoles", "Smallest", "WhichLock", "SensorWatch", "CoreBluetooth", "BluetoothSimulation",
                 "BluetoothToolkit", "BluetoothExtensions", "Backends", "Simulation", "LocalSession", "HCITransport",
                 "HCI", "Host", "HostInterface", "GAP", "ATT", "L2CAP", "SMP", "BluetoothTypes", "EventLoop",
+                "BluetoothExtensions", "BluetoothToolkit", "Backends", "Simulation", "LocalSession", "HCITransport",
+                "HCI", "Host",
+                "HostInterface", "GAP", "BluetoothTypes",
+                "EventLoop",
             ]),
         .executableTarget(name: "ble", dependencies: ["BluetoothTool"]),
         .target(

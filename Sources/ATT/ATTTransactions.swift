@@ -69,6 +69,12 @@ package struct ATTTransactions: ProtocolMachine, Sendable {
 
     package init() {}
 
+    /// What is on its way to the peer, and since when.
+    package var open: (opcode: ATTOpcode, since: Instant)? {
+        guard case .waiting(let request, let deadline) = state, let opcode = request.pdu.first else { return nil }
+        return (ATTOpcode(rawValue: opcode), deadline.advanced(by: .zero - Self.timeout))
+    }
+
     package var deadline: Instant? {
         if case .waiting(_, let deadline) = state { deadline } else { nil }
     }

@@ -111,7 +111,7 @@ final class AttackScene: @unchecked Sendable {
     // MARK: What must hold
 
     var linkSecurity: LinkSecurity? {
-        guard case .success(.link(let status))? = ask(0, .security(.readLink(peer))) else { return nil }
+        guard case .success(.link(let status))? = ask(0, .readLink(peer)) else { return nil }
         return status.security
     }
 

@@ -73,6 +73,11 @@ package struct GATTBearer: Sendable {
     /// What is to be kept of the peer if it is bonded.
     package var clientStatus: GATTClientStatus { served.status }
 
+    /// The request and the indication that the peer has not answered yet.
+    package var openTransactions: [(opcode: ATTOpcode, since: Instant)] {
+        [client.openTransaction, server.openIndication].compactMap { $0 }
+    }
+
     /// When ``wake(at:)`` must be called unless an input comes first.
     package var deadline: Instant? {
         if isDead { return nil }

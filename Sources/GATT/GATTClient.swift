@@ -24,6 +24,7 @@ struct GATTClient: Sendable {
     private var trustsKnown = false
 
     var deadline: Instant? { transactions.deadline }
+    var openTransaction: (opcode: ATTOpcode, since: Instant)? { transactions.open }
 
     mutating func submit(
         _ id: UInt64, _ procedure: GATTProcedure, _ bearer: inout BearerState, at now: Instant

@@ -35,6 +35,7 @@ struct GATTServer: Sendable {
     private var toldOutOfSync: Int?
 
     var deadline: Instant? { indications.deadline }
+    var openIndication: (opcode: ATTOpcode, since: Instant)? { indications.open }
 
     // MARK: From the peer
 

@@ -79,7 +79,7 @@ extension Host {
     // MARK: Peers' questions
 
     func ask(_ request: GATTReadRequest, onLink index: Int, at now: Instant) {
-        guard let (id, client) = question(request.id, about: request.handle, onLink: index) else {
+        guard let (id, client) = question(request.id, about: request.handle, onLink: index, at: now) else {
             return refuse(request.id, onLink: index, at: now)
         }
         let event = ServerReadRequest(
@@ -92,7 +92,7 @@ extension Host {
     func ask(_ request: GATTWriteRequest, onLink index: Int, at now: Instant) {
         let owners = Set(request.parts.map { publishers[$0.handle] })
         guard let first = request.parts.first, owners.count == 1,
-            let (id, client) = question(request.id, about: first.handle, onLink: index)
+            let (id, client) = question(request.id, about: first.handle, onLink: index, at: now)
         else { return refuse(request.id, onLink: index, at: now) }
         let parts = request.parts.map {
             ServerWriteRequest.Part(
@@ -113,13 +113,13 @@ extension Host {
         handle(.respond(id: question.bearerID, error: error, value: value), onLink: index, at: now)
     }
 
-    private func question(_ bearerID: UInt64, about attribute: UInt16, onLink index: Int) -> (
-        ServerRequestID, ClientID
-    )? {
+    private func question(
+        _ bearerID: UInt64, about attribute: UInt16, onLink index: Int, at now: Instant
+    ) -> (ServerRequestID, ClientID)? {
         guard let client = publishers[attribute], canRunInBackground(as: .peripheral) else { return nil }
         lastQuestion += 1
         let id = ServerRequestID(lastQuestion)
-        questions[id] = Question(client: client, link: links[index].handle, bearerID: bearerID)
+        questions[id] = Question(client: client, link: links[index].handle, bearerID: bearerID, since: now)
         return (id, client)
     }
 

@@ -154,7 +154,7 @@ extension Host {
     /// - Parameter failure: what clients are told in place of the controller's reason.
     func endLink(_ index: Int, because failure: HostFailure? = nil, at now: Instant) {
         guard !links[index].isEnding else { return }
-        links[index].isEnding = true
+        links[index].endingSince = now
         // Whoever asks for the peer from now on gets its next link.
         links[index].reportBy = nil
         links[index].endReason = failure

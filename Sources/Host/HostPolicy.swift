@@ -218,7 +218,7 @@ extension HostRequest {
         case .addService, .removeService, .removeAllServices, .respond, .notify, .startAdvertising, .stopAdvertising,
             .publishChannel, .unpublishChannel:
             .peripheral
-        case .updateConnectionParameters, .readLink, .send, .received, .closeChannel, .security: nil
+        case .updateConnectionParameters, .readLink, .send, .received, .closeChannel, .security, .listOpenWork: nil
         }
     }
 }

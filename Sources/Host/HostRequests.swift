@@ -24,6 +24,7 @@ extension Host {
         case .addService, .removeService, .removeAllServices, .respond, .notify:
             submitServer(request, key, at: now)
         case .security(let command): submitSecurity(command, key, at: now)
+        case .listOpenWork: finish(key, .success(.openWork(openWork(at: now))))
         case .publishChannel, .unpublishChannel, .openChannel, .send, .received, .closeChannel:
             submitChannel(request, key, at: now)
         }
@@ -35,6 +36,7 @@ extension Host {
         case .addService, .removeService, .removeAllServices: submitServer(request, key, at: now)
         case .security(.setPolicy(let policy)): submitSecurity(.setPolicy(policy), key, at: now)
         case .publishChannel, .unpublishChannel: submitChannel(request, key, at: now)
+        case .listOpenWork: finish(key, .success(.openWork(openWork(at: now))))
         default: fail(key, .notPowered)
         }
     }

@@ -51,7 +51,8 @@ struct Link {
     var hasAgreedMTU = false
     /// Who asked for the end of the link and waits for it.
     var disconnects: [RequestKey] = []
-    var isEnding = false
+    var isEnding: Bool { endingSince != nil }
+    var endingSince: Instant?
     /// The peer has a newer link, so this one is dead, though its supervision timeout has yet to say so.
     var isReplaced = false
     /// Why the host itself ends the link, to be told instead of the controller's reason.
@@ -79,6 +80,7 @@ struct Question {
     var link: UInt16
     /// The number under which the link's bearer waits for the answer.
     var bearerID: UInt64
+    var since: Instant
 }
 
 extension Host {

@@ -158,6 +158,7 @@ package enum HostAnswer: Equatable, Sendable {
     case outOfBand(OutOfBandShare)
     case channelPublished(psm: UInt16)
     case channel(OpenChannel)
+    case openWork([OpenWork])
 }
 
 /// What of an advertisement's content fitted where.

@@ -68,6 +68,9 @@ package enum HostRequest: Equatable, Sendable {
     case stopAdvertising
 
     case security(SecurityCommand)
+
+    /// What the host waits for, whoever has asked for it. Answer: `.openWork`, the oldest first.
+    case listOpenWork
 }
 
 package struct ScanFilter: Equatable, Sendable {

@@ -74,6 +74,7 @@ package struct Signalling: ProtocolMachine {
         }
 
         var identifier: UInt8
+        var since: Instant
         var until: Instant
         var kind: Kind
     }
@@ -102,6 +103,20 @@ package struct Signalling: ProtocolMachine {
     }
 
     package var deadline: Instant? { pending.map(\.until).min() }
+
+    /// The requests that the peer has not answered yet: what of, for a person, and since when.
+    package var open: [(what: String, since: Instant)] {
+        pending.map { request in
+            let what =
+                switch request.kind {
+                case .update: "the answer about connection parameters"
+                case .open: "the answer to the opening of a channel"
+                case .close: "the answer to the closing of a channel"
+                case .reconfigure: "the answer about a channel's sizes"
+                }
+            return (what, request.since)
+        }
+    }
 
     package mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
         switch input {
@@ -134,7 +149,9 @@ package struct Signalling: ProtocolMachine {
     /// Sends a request, and waits for its answer.
     mutating func ask(_ kind: Pending.Kind, _ command: some SignallingCommand, at now: Instant) -> Effect {
         let identifier = nextIdentifier()
-        pending.append(Pending(identifier: identifier, until: now.advanced(by: Self.responseTimeout), kind: kind))
+        pending.append(
+            Pending(
+                identifier: identifier, since: now, until: now.advanced(by: Self.responseTimeout), kind: kind))
         return .send(command.payload(identifier: identifier))
     }
 

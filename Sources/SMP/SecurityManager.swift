@@ -122,6 +122,9 @@ package struct SecurityManager: ProtocolMachine, Sendable {
 
     package var deadline: Instant? { timer }
 
+    /// Since when the peer has left the last step of a pairing without the next one.
+    package var waitingSince: Instant? { timer?.advanced(by: .zero - Self.timeout) }
+
     package mutating func wake(at now: Instant) -> [Effect] {
         guard let timer, timer <= now else { return [] }
         isExpired = true

@@ -100,7 +100,8 @@ extension Narrator {
         case .startScan, .stopScan, .readRSSI, .readLink, .updateConnectionParameters, .discoverServices,
             .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read, .addService,
             .removeService, .removeAllServices, .notify, .startAdvertising, .stopAdvertising, .publishChannel,
-            .unpublishChannel, .openChannel, .received, .closeChannel, .security:
+            .unpublishChannel, .openChannel, .received, .closeChannel, .security,
+            .listOpenWork:
             break  // Told by its answer, or by the other side.
         }
     }
@@ -220,6 +221,7 @@ extension Narrator {
             case .notify(let handle, _, _): (nil, "notify \(localUUID(handle))")
             case .startAdvertising, .stopAdvertising: (nil, "advertise")
             case .security: (nil, "security")
+            case .listOpenWork: (nil, "list what waits")
             case .publishChannel, .unpublishChannel: (nil, "publish a channel")
             case .openChannel(let peer, let psm): (peer, "open a channel to PSM \(psm)")
             case .send(let number, _), .received(let number, _), .closeChannel(let number):

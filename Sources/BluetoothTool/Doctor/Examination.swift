@@ -18,6 +18,8 @@ package struct Examination: Sendable {
     /// Why the radio cannot be used, once that is known.
     package var whyUnusable: @Sendable () -> String? = { nil }
 
+    private let waiting = WaitingWatch()
+
     /// A UUID that travels between threads as text.
     package struct Named: Sendable {
         package var text: String
@@ -165,10 +167,13 @@ package struct Examination: Sendable {
 
     private func connect(_ peripheral: RemotePeripheral) async throws -> Finding? {
         do {
-            try await peripheral.connect(within: .seconds(10))
+            try await waiting.during(.seconds(10), time: peripheral.time) {
+                try await peripheral.connect(within: .seconds(10))
+            }
             return nil
         } catch ToolkitError.timedOut {
-            return Finding(cause: .doesNotAnswer, evidence: "10 s of attempts, while it was heard")
+            let evidence = "10 s of attempts, while it was heard" + waiting.evidence
+            return Finding(cause: .doesNotAnswer, evidence: evidence)
         } catch ToolkitError.linkEnded(let cause) {
             return ended(cause)
         }
@@ -200,7 +205,7 @@ package struct Examination: Sendable {
         }
         guard let characteristic = find(services, &findings) else { return findings }
         let values = ValueExamination(
-            peripheral: peripheral, characteristic: characteristic, write: write,
+            peripheral: peripheral, characteristic: characteristic, waiting: waiting, write: write,
             writesWithResponse: writesWithResponse, wantsNotifications: wantsNotifications, listening: listening)
         return try await findings + values.run()
     }

@@ -5,6 +5,7 @@ import CoreBluetooth
 struct ValueExamination: Sendable {
     var peripheral: RemotePeripheral
     var characteristic: RemoteCharacteristic
+    var waiting: WaitingWatch
     var write: Data?
     var writesWithResponse: Bool
     var wantsNotifications: Bool
@@ -16,7 +17,9 @@ struct ValueExamination: Sendable {
         var findings: [Finding] = []
         if characteristic.properties.contains(.read) {
             do {
-                _ = try await peripheral.read(characteristic, within: Self.patience)
+                try await waiting.during(Self.patience, time: peripheral.time) {
+                    _ = try await peripheral.read(characteristic, within: Self.patience)
+                }
             } catch let error where !isEnd(error) {
                 findings.append(finding(error, .readRefused))
                 // Nothing else can be asked until it answers.
@@ -69,7 +72,9 @@ struct ValueExamination: Sendable {
             return nil
         }
         do {
-            try await peripheral.write(value, to: characteristic, within: Self.patience)
+            try await waiting.during(Self.patience, time: peripheral.time) {
+                try await peripheral.write(value, to: characteristic, within: Self.patience)
+            }
             return nil
         } catch let error where !isEnd(error) {
             return finding(error, .writeRefused)
@@ -78,7 +83,8 @@ struct ValueExamination: Sendable {
 
     private func finding(_ error: any Error, _ refused: Cause) -> Finding {
         if case ToolkitError.timedOut = error {
-            return Finding(cause: .noAnswer, evidence: "no answer in \(Self.patience / .seconds(1)) s")
+            let evidence = "no answer in \(Self.patience / .seconds(1)) s" + waiting.evidence
+            return Finding(cause: .noAnswer, evidence: evidence)
         }
         guard let attribute = error as? CBATTError else { return Finding(cause: refused, evidence: "\(error)") }
         let code = hexOctet(UInt8(truncatingIfNeeded: attribute.code.rawValue))

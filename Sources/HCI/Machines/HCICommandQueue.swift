@@ -40,6 +40,7 @@ package struct HCICommandQueue: ProtocolMachine {
         var id: UInt32
         var opcode: HCIOpcode
         var packet: [UInt8]
+        var since: Instant
         /// While the command stands at the head of the line or is outstanding.
         var deadline: Instant?
     }
@@ -55,6 +56,9 @@ package struct HCICommandQueue: ProtocolMachine {
         precondition(limit >= 1, "A queue without an outstanding command does nothing.")
         self.limit = limit
     }
+
+    /// The commands without an outcome so far, in order, and since when each is here.
+    package var open: [(opcode: HCIOpcode, since: Instant)] { (outstanding + line).map { ($0.opcode, $0.since) } }
 
     package var deadline: Instant? {
         let deadlines = outstanding.compactMap(\.deadline) + (line.first.flatMap { $0.deadline }.map { [$0] } ?? [])
@@ -86,7 +90,7 @@ package struct HCICommandQueue: ProtocolMachine {
         precondition(packet.count >= 4 && packet[0] == HCIPacketType.command.rawValue, "This is no command packet.")
         guard hangsOn == nil else { return [.finish(id: id, .timedOut)] }
         let opcode = HCIOpcode(rawValue: UInt16(packet[1]) | UInt16(packet[2]) << 8)
-        line.append(Command(id: id, opcode: opcode, packet: packet))
+        line.append(Command(id: id, opcode: opcode, packet: packet, since: now))
         return sendNext(at: now)
     }
 

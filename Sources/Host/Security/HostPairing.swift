@@ -131,6 +131,7 @@ extension Host {
             }
         let asked = PairingQuestion(id: PairingQuestionID(lastPairingQuestion), peer: links[index].peer, kind: kind)
         links[index].security.question = asked
+        links[index].security.askedAt = now
         tellAgent(.asked(asked))
     }
 

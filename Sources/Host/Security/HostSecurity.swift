@@ -11,7 +11,7 @@ import SMP
 extension Host {
     /// The controller gives an encryption procedure up after 40 s (Core 6.0, Vol 6, Part B, 5.2); this is for those
     /// that forget to tell.
-    private static let patienceForEncryption = Duration.seconds(45)
+    static let patienceForEncryption = Duration.seconds(45)
 
     /// What protects a new link.
     func makeGuard(for event: LEConnectionComplete, bond index: Int?) -> LinkGuard {

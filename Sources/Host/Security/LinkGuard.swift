@@ -17,6 +17,7 @@ struct LinkGuard {
     /// Requests to secure the link, and whether it must be authenticated.
     var demands: [(key: RequestKey, authenticated: Bool)] = []
     var question: PairingQuestion?
+    var askedAt: Instant?
     /// By when the controller must have told how the encryption went.
     var encryptBy: Instant?
     /// Why the last encryption failed.
