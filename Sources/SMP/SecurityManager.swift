@@ -94,7 +94,6 @@ package struct SecurityManager: ProtocolMachine, Sendable {
     package private(set) var attempts: AttemptLimiter
     /// How the link is protected now; `nil` if it is in the clear.
     package private(set) var security: LinkSecurity?
-
     /// The bond's key has failed on this link: it is not tried again (2.4.4.2).
     private var hasKeyFailed = false
     private var state = State.idle
@@ -121,7 +120,6 @@ package struct SecurityManager: ProtocolMachine, Sendable {
     }
 
     package var deadline: Instant? { timer }
-
     /// Since when the peer has left the last step of a pairing without the next one.
     package var waitingSince: Instant? { timer?.advanced(by: .zero - Self.timeout) }
 

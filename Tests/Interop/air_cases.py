@@ -56,7 +56,7 @@ def our_air_carries_bumbles_central_and_our_peripheral(case):
     air = OurAir(case)
     ours = case.ours("smallest-peripheral", radio=air.for_us)
     ours.wait_for("on the air", 30)
-    central = case.peer("bumble_central.py", air.for_bumble)
+    central = case.peer("bumble_central.py", air.for_bumble, "--caching")
     expect(central.finish(90) == 0, f"The central failed.\n{central.shown()}\n{ours.shown()}")
     ours.wait_for('written: "hello"', 5)
     expect(ours.finish(30) == 0, f"The peripheral failed.\n{ours.shown()}")

@@ -1,4 +1,5 @@
-"""bumble_central.py TRANSPORT: a Bumble central that uses the smallest peripheral of the examples.
+"""bumble_central.py TRANSPORT [--caching]: a Bumble central that uses the smallest peripheral of the examples, and with
+--caching looks first at what the peripheral offers to clients that keep what they discovered.
 
 Each check is a line, 'ok' or 'FAIL' in front; exit status 0 if all held."""
 import asyncio
@@ -6,6 +7,7 @@ import sys
 
 from bumble.att import ATT_Error
 from bumble.core import UUID, AdvertisingData
+from bumble.crypto import aes_cmac
 from bumble.device import Device, Peer
 from bumble.hci import Address
 from bumble.transport import open_transport
@@ -80,6 +82,28 @@ async def use(peer):
         print("ok   the link ended at the unsubscription", flush=True)
 
 
+async def caching(peer):
+    """Core 6.0, Vol 3, Part G, 7: Client Supported Features and Database Hash, which is worked out here once more."""
+    client = peer.gatt_client
+    message = b""
+    for attribute in await within(client.discover_attributes()):
+        kind = int.from_bytes(attribute.type.to_bytes()[:2], "little")
+        if kind in (0x2800, 0x2801, 0x2802, 0x2803, 0x2900):
+            value = bytes(await within(client.read_value(attribute.handle)))
+        elif kind in (0x2901, 0x2902, 0x2903, 0x2904, 0x2905):
+            value = b""
+        else:
+            continue
+        message += attribute.handle.to_bytes(2, "little") + kind.to_bytes(2, "little") + value
+    hashes = await within(client.read_characteristics_by_uuid(UUID.from_16_bits(0x2B2A), None))
+    check("database hash", bytes(hashes[0]).hex(), aes_cmac(message, bytes(16))[::-1].hex())
+    features = next(a for a in await within(client.discover_attributes()) if a.type == UUID.from_16_bits(0x2B29))
+    check("features", bytes(await within(client.read_value(features))), b"\x00")
+    await within(client.write_value(features, b"\x01", with_response=True))
+    check("features kept", bytes(await within(client.read_value(features))), b"\x01")
+    check("a feature taken back", await error_of(client.write_value(features, b"\x00", with_response=True)), 0x13)
+
+
 async def error_of(step):
     """The ATT error code with which a step ends. Core 6.0, Vol 3, Part F, 3.4.1.1: 0x01 is Invalid Handle."""
     try:
@@ -96,7 +120,10 @@ async def main():
         connection = await within(device.connect(await find(device)))
         gone = asyncio.get_running_loop().create_future()
         connection.on("disconnection", lambda reason: gone.done() or gone.set_result(reason))
-        await use(Peer(connection))
+        peer = Peer(connection)
+        if "--caching" in sys.argv:
+            await caching(peer)
+        await use(peer)
         # The peripheral may have left as soon as nobody listened any more.
         if not gone.done():
             await asyncio.wait([asyncio.ensure_future(connection.disconnect())], timeout=STEP_LIMIT)
