@@ -86,18 +86,13 @@ let package = Package(
                 "SmartLock", "TwoRoles", "Smallest", "WhichLock", "SensorWatch", "CoreBluetooth", "BluetoothSimulation",
                 "BluetoothToolkit", "BluetoothExtensions", "Backends", "Simulation", "LocalSession", "HCITransport",
                 "HCI", "Host", "HostInterface", "GAP", "ATT", "L2CAP", "SMP", "BluetoothTypes", "EventLoop",
-                "BluetoothExtensions", "BluetoothToolkit", "Backends", "Simulation", "LocalSession", "HCITransport",
-                "HCI", "Host",
-                "HostInterface", "GAP", "BluetoothTypes",
-                "EventLoop",
             ]),
         .executableTarget(name: "ble", dependencies: ["BluetoothTool"]),
         .target(
             name: "ConformanceKit",
             dependencies: [
                 "Simulation", "Host", "HostInterface", "HCITransport", "LinkLayer", "GATT", "ATT", "GAP", "L2CAP",
-                "SMP",
-                "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
+                "SMP", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
             ]),
         .executableTarget(name: "conformance", dependencies: ["ConformanceKit"]),
         .executableTarget(
