@@ -106,7 +106,9 @@ package struct ReadMultipleVariableRequest: ATTParameters {
 }
 
 /// Read Multiple Variable Response: each value with its length. The last one may be cut short by ATT_MTU, and its
-/// length then says how long it really is. Source: Core 6.0, Vol 3, Part F, 3.4.4.12.
+/// length then says how long it really is. If the cut goes through a length, that value is left out here.
+///
+/// Source: Core 6.0, Vol 3, Part F, 3.4.4.12.
 package struct ReadMultipleVariableResponse: ATTParameters {
     package static let opcode = ATTOpcode.readMultipleVariableResponse
 
@@ -127,10 +129,16 @@ package struct ReadMultipleVariableResponse: ATTParameters {
 
     package mutating func fields(_ coder: inout some FieldCoder) throws(PacketError) {
         let blank = Tuple(length: 0, value: [])
+        var isLengthCut = false
         try coder.list("Length Value Tuple List", &tuples, blank: blank) { coder, tuple throws(PacketError) in
-            try coder.integer("Value Length", &tuple.length)
+            var length = [UInt8(truncatingIfNeeded: tuple.length), UInt8(truncatingIfNeeded: tuple.length >> 8)]
+            try coder.octets("Value Length", &length, upTo: 2)
+            isLengthCut = length.count < 2
+            guard !isLengthCut else { return }
+            tuple.length = UInt16(length[0]) | UInt16(length[1]) << 8
             try coder.octets("Attribute Value", &tuple.value, upTo: Int(tuple.length))
         }
+        if isLengthCut { tuples.removeLast() }
     }
 }
 

@@ -94,9 +94,7 @@ package struct GATTBearer: Sendable {
         var effects = react(to: input, &database, at: now)
         if served.status != before {
             effects.append(.clientChanged)
-            if !served.isOutOfSync {
-                for held in served.takeWithheld() { effects += notify(held.id, held.handle, held.value, database) }
-            }
+            if !served.isOutOfSync { effects += notify(served.takeWithheld(), database) }
         }
         return effects
     }
@@ -200,6 +198,41 @@ package struct GATTBearer: Sendable {
         case .confirmation: return server.receiveConfirmation(pdu, &served, at: now)
         case nil: return opcode.isCommand ? [] : server.receiveRequest(pdu, &database, &served, &state)
         }
+    }
+
+    /// Values that have waited go together, as many as fit, if the peer can take that (Core 6.0, Vol 3, Part G, 4.10).
+    private func notify(_ waiting: [ServedClient.Notification], _ database: AttributeDatabase) -> [GATTEffect] {
+        guard served.status.features.contains(.multipleNotifications) else {
+            return waiting.flatMap { notify($0.id, $0.handle, $0.value, database) }
+        }
+        var effects: [GATTEffect] = []
+        var group: [ServedClient.Notification] = []
+        var length = 1
+        func flush() {
+            guard let last = group.last else { return }
+            if group.count == 1 {
+                effects += notify(last.id, last.handle, last.value, database)
+            } else {
+                effects += group.dropLast().map { .finish(id: $0.id, .success(.done)) }
+                let values = group.map { HandleValueNotification(handle: $0.handle, value: $0.value) }
+                effects += sendUnanswered(MultipleHandleValueNotification(notifications: values), id: last.id)
+            }
+            (group, length) = ([], 1)
+        }
+        for next in waiting {
+            // Each has its handle and its length before it (Part F, 3.4.7.4); one alone goes as others do.
+            let octets = 4 + next.value.count
+            let isRefused = refusal(toNotify: next.handle, database) != nil
+            if isRefused || length + octets > mtu { flush() }
+            if isRefused || 1 + octets > mtu {
+                effects += notify(next.id, next.handle, next.value, database)
+            } else {
+                group.append(next)
+                length += octets
+            }
+        }
+        flush()
+        return effects
     }
 
     /// - Parameter comesLater: whether the peer will have learnt of the last change by then.

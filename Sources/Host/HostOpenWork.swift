@@ -62,7 +62,8 @@ extension HostRequest {
             .write(let peer, _, _, withResponse: true), .subscribe(let peer, _, _), .openChannel(let peer, _),
             .security(.secure(let peer, _)):
             .peer(peer)
-        case .startScan, .stopScan, .readRSSI, .readLink, .write, .addService, .removeService, .removeAllServices, .respond,
+        case .startScan, .stopScan, .readRSSI, .readLink, .write, .addService, .removeService, .removeAllServices,
+            .respond,
             .notify, .publishChannel, .unpublishChannel, .send, .received, .closeChannel, .startAdvertising,
             .stopAdvertising, .listOpenWork, .security:
             .controller

@@ -164,6 +164,15 @@ struct DoctorTests {
         #expect(try scene.findings() == [.notConnectable])
     }
 
+    @Test("Of what takes too long the doctor says what was open, on whom and since when")
+    func openWork() throws {
+        let scene = DoctorWorld()
+        scene.addSensor(Self.sensor { $0.answers = false })
+        let evidence = try #require(scene.diagnosis().first { $0.cause == .noAnswer }).evidence
+        #expect(evidence.hasPrefix("no answer in 6.0 s; open were reading the value at handle"), "\(evidence)")
+        #expect(evidence.contains("the answer to an attribute request (the peer, 5."), "\(evidence)")
+    }
+
     @Test("Where all is well nothing is found, whatever is looked at")
     func healthy() throws {
         let characteristics = [

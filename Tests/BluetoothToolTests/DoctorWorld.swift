@@ -94,6 +94,10 @@ final class DoctorWorld {
 
     /// What the doctor finds.
     func findings(within limit: Duration = .seconds(200)) throws -> [Cause] {
+        try diagnosis(within: limit).map(\.cause)
+    }
+
+    func diagnosis(within limit: Duration = .seconds(200)) throws -> [Finding] {
         let time = Timekeeper(world.clock)
         let (examination, faults) = (examination, faults)
         let doctor = phone.start {
@@ -101,7 +105,7 @@ final class DoctorWorld {
             let central = SessionProvider.with(FaultyRadio(place, faults ?? { _ in nil })) { Central(time: time) }
             return try await examination.run(with: central)
         }
-        return try world.output(of: doctor, within: limit).map(\.cause)
+        return try world.output(of: doctor, within: limit)
     }
 }
 

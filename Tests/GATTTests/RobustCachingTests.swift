@@ -83,7 +83,7 @@ struct RobustCachingTests {
     }
 
     @Test(
-        "GATT/SR/GAS/BV-05-C, GATT/SR/GAS/BV-08-C: a client that is not aware of a change is told so, once",
+        "GATT/SR/GAS/BV-05-C, GATT/SR/GAS/BV-08-C, GATT/SR/GAW/BI-41-C: a client unaware of a change is told so, once",
         arguments: [
             "0A 10 00", "0C 10 00 00 00", "0E 10 00 03 00", "20 10 00 03 00", "12 10 00 01", "16 10 00 00 00 01",
             "08 01 00 FE FF F1 FF",
@@ -206,6 +206,48 @@ struct RobustCachingTests {
             server.input(.indicate(id: 2, handle: 16, value: [1]), #_sourceLocation)
             server.fail(2, .refused(.databaseOutOfSync))
         }
+    }
+
+    @Test("GATT/SR/GAN/BV-02-C: values that have waited go in one notification, if the client can take that")
+    func valuesTogether() throws {
+        Scene.play(try served()) { server in
+            server.exchange("12 09 00 02 00", "13")
+            server.expect(.subscribed(handle: 8, .indications))
+            server.exchange("12 0B 00 05", "13")
+            server.expect(.clientChanged)
+            server.input(.databaseChanged(id: 7, 0x20...0x2F), #_sourceLocation)
+            server.expectSent("1D 08 00 20 00 2F 00")
+            server.expect(.clientChanged)
+            for (id, value) in [(1, [1]), (2, [2, 2]), (3, Array(repeating: 3, count: 8))] as [(UInt64, [UInt8])] {
+                server.input(.notify(id: id, handle: 16, value: value), #_sourceLocation)
+            }
+            server.input(.notify(id: 4, handle: 16, value: Array(repeating: 4, count: 19)), #_sourceLocation)
+            server.receive("1E")
+            server.finish(7, .done)
+            server.expect(.clientChanged)
+            // 23 octets hold the first two; the third has its 12 octets left for itself alone, and so has the last.
+            server.finish(1, .done)
+            server.expect(.sendUnanswered(hex("23 10 00 01 00 01 10 00 02 00 02 02"), id: 2))
+            server.expect(.sendUnanswered(hex("1B 10 00 03 03 03 03 03 03 03 03"), id: 3))
+            server.expect(.sendUnanswered(hex("1B 10 00") + Array(repeating: 4, count: 19), id: 4))
+        }
+    }
+
+    @Test("GATT/SR/GAW/BI-40-C: a signed write that is too long is ignored")
+    func longSignedWrite() throws {
+        var database = AttributeDatabase()
+        let signed = GATTCharacteristicDefinition(
+            uuid: .uuid16(0xFFF2), properties: .authenticatedSignedWrites, permissions: .writeable)
+        _ = try database.add(GATTServiceDefinition(uuid: .uuid16(0xFFF0), characteristics: [signed]))
+        var server = ServedBearer(database)
+        let long = hex("D2 03 00") + Array(repeating: 1, count: 513)
+        #expect(server.handle(.receiveSigned(long[...]), at: Instant()) == [])
+        let fitting = server.handle(.receiveSigned(long.dropLast()), at: Instant())
+        guard case .writeRequested(let request)? = fitting.first else {
+            Issue.record("\(fitting)")
+            return
+        }
+        #expect(request.parts.map(\.value.count) == [512] && !request.needsResponse)
     }
 
     @Test("What waits for a confirmation that does not come ends with the bearer")

@@ -39,7 +39,7 @@ struct BondTests {
         #expect(scene.security?.level == 2)
     }
 
-    @Test("The peer has lost its bond: connecting fails with its own reason; without the bond it pairs — B-D11")
+    @Test("GAP/SEC/AUT/BV-22-C: a lost bond of the peer is told as such; without the bond here the two pair — B-D11")
     func peerLostBond() {
         let scene = bonded()
         scene.disconnect()
