@@ -95,11 +95,16 @@ let package = Package(
                 "SMP", "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
             ]),
         .executableTarget(name: "conformance", dependencies: ["ConformanceKit"]),
+        .target(
+            name: "BenchmarkKit",
+            dependencies: [
+                "Simulation", "VirtualController", "Host", "HostInterface", "HCI", "BluetoothTypes", "ByteCodec",
+                "EventLoop",
+            ]),
         .executableTarget(
             name: "benchmark",
             dependencies: [
-                "Backends", "Simulation", "VirtualController", "LocalSession", "Host", "HCITransport", "HostInterface",
-                "GAP", "HCI", "BluetoothTypes", "ByteCodec", "EventLoop",
+                "BenchmarkKit", "HCITransport", "Host", "HostInterface", "BluetoothTypes", "EventLoop",
             ]),
         .target(
             name: "FaultRunKit",
@@ -142,6 +147,7 @@ let package = Package(
             name: "resuming-upload", dependencies: ["ResumingTransfer"], path: "Examples/Programs/resuming-upload"),
         // Tests.
         .target(name: "ProtocolTestKit", dependencies: ["ByteCodec", "EventLoop"]),
+        .testTarget(name: "BenchmarkTests", dependencies: ["BenchmarkKit"]),
         .testTarget(name: "FaultRunTests", dependencies: ["FaultRunKit"]),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzKit"]),
         .testTarget(name: "ConformanceTests", dependencies: ["ConformanceKit"]),

@@ -45,12 +45,9 @@ public final class SimulatedDevice {
         try SessionProvider.with(radio, body)
     }
 
-    /// Where it is.
+    /// Where it is. Setting it carries the device there at once; see ``move(to:speed:)`` for walking.
     public var position: BluetoothWorld.Position {
-        get {
-            let place = hosted.device.position
-            return BluetoothWorld.Position(x: place.x, y: place.y, z: place.z)
-        }
+        get { BluetoothWorld.Position(hosted.device.position) }
         set { hosted.device.move(to: Simulation.Position(newValue)) }
     }
 
@@ -65,10 +62,4 @@ public final class SimulatedDevice {
 
     /// Gives it power again. Programs must be started anew by ``run(_:)``.
     public func insertBattery() { hosted.device.returnToAir() }
-}
-
-extension Simulation.Position {
-    fileprivate init(_ position: BluetoothWorld.Position) {
-        self.init(x: position.x, y: position.y, z: position.z)
-    }
 }

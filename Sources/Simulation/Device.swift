@@ -12,7 +12,10 @@ package final class Device {
     package let number: Int
     package let name: String
     package let address: DeviceAddress
-    package private(set) var position: Position
+    /// What it adds to or takes from what it sends and hears.
+    package var antenna = Antenna() {
+        didSet { world.medium.note(power: transmitPower, gain: antenna.gain) }
+    }
     /// Whether it has power.
     package private(set) var isOnAir = true
     /// Whether it is gone for good, and its number perhaps another device's.
@@ -36,8 +39,16 @@ package final class Device {
     var channel: UInt8?
     var phy = RadioPHY.le1M
     var accessAddress: UInt32 = 0
+    var listenerSquare = 0
     var listenerPlace = 0
     var isReceiving = false
+    /// How many packets it has sent.
+    var transmissions: UInt64 = 0
+
+    private var restingPosition: Position
+    private var movement: Movement?
+    /// Counts how often it came to stand somewhere.
+    private(set) var moves = 0
 
     init(
         number: Int, name: String, position: Position, configuration: ControllerConfiguration, world: World,
@@ -45,12 +56,13 @@ package final class Device {
     ) {
         self.number = number
         self.name = name
-        self.position = position
+        restingPosition = position
         self.world = world
         address = configuration.address
         transmitPower = Double(configuration.transmitPower)
         (controllerParticipant, hostParticipant) = participants
         controllerStorage = VirtualController(configuration, surroundings: self, generator: generator)
+        world.medium.note(power: transmitPower, gain: antenna.gain)
     }
 
     package var controller: VirtualController { controllerStorage }
@@ -72,9 +84,6 @@ package final class Device {
         }
         world.noteHost(self)
     }
-
-    /// Carries it elsewhere, at once.
-    package func move(to position: Position) { self.position = position }
 
     /// Takes the battery out: the radio falls silent in the middle of a bit, host and controller forget everything.
     package func removeFromAir() {
@@ -102,6 +111,60 @@ package final class Device {
         controller.powerCycle(at: world.now)
         controllerSent(HardwareError().packet)
         world.noteController(self)
+    }
+
+    /// How many packets its controller sends in one connection event at most; `nil` for as many as fit.
+    package var packetsPerEvent: Int? {
+        get { controller.configuration.packetsPerEvent }
+        set { controller.limitEvents(to: newValue) }
+    }
+
+    // MARK: Place
+
+    /// Where it is now.
+    package var position: Position {
+        guard movement != nil else { return restingPosition }
+        if let end = movement?.end, end.arrival <= world.now { rest(at: end.position) }
+        return movement?.position(at: world.now) ?? restingPosition
+    }
+
+    var isMoving: Bool { movement != nil }
+
+    private func rest(at position: Position) {
+        restingPosition = position
+        movement = nil
+        moves += 1
+    }
+
+    /// Carries it elsewhere, at once.
+    package func move(to position: Position) {
+        rest(at: position)
+        world.medium.notePlace(of: self)
+    }
+
+    /// Lets it go from where it is to each of the waypoints, straight and at a constant speed. It stays at the last.
+    ///
+    /// - Parameter waypoints: in the order of their times; those that have passed by now are left out.
+    package func move(along waypoints: [Waypoint]) {
+        let start = Waypoint(position, arrival: world.now)
+        let ahead = waypoints.filter { $0.arrival > world.now }
+        guard !ahead.isEmpty else {
+            return move(to: waypoints.last?.position ?? start.position)
+        }
+        movement = Movement([start] + ahead)
+        world.medium.notePlace(of: self)
+    }
+
+    /// Lets it go straight to a place.
+    ///
+    /// - Parameter speed: in metres a second; a person walks at some 1.4.
+    /// - Returns: when it arrives.
+    @discardableResult
+    package func move(to target: Position, speed: Double) -> Instant {
+        precondition(speed > 0, "A device that does not move does not arrive.")
+        let arrival = world.now.advanced(by: .seconds(position.distance(to: target) / speed))
+        move(along: [Waypoint(target, arrival: arrival)])
+        return arrival
     }
 
     // MARK: From the medium

@@ -76,7 +76,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
     package init(seed: UInt64, environment: RadioEnvironment = RadioEnvironment()) {
         self.seed = seed
         generator = SeededGenerator(seed: seed)
-        medium = Medium(environment: environment, generator: generator.split())
+        medium = Medium(environment: environment, seed: generator.next())
         actionsParticipant = heap.addParticipant()
         mediumParticipant = heap.addParticipant()
     }
@@ -86,6 +86,14 @@ package final class World: AdapterLoop, @unchecked Sendable {
         get { medium.environment }
         set { medium.environment = newValue }
     }
+
+    /// Lets something that is no Bluetooth be loud, from now on.
+    ///
+    /// - Returns: a number by which it can be taken away.
+    @discardableResult
+    package func addInterferer(_ interferer: Interferer) -> Int { medium.add(interferer) }
+
+    package func removeInterferer(_ number: Int) { medium.removeInterferer(number) }
 
     /// Sees each packet on the air when it has ended.
     package var airTap: ((AirPacket) -> Void)? {
@@ -117,6 +125,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
         precondition(devices[device.number] === device, "A device is removed once, from its own world.")
         device.removeFromAir()
         device.isRemoved = true
+        medium.forgetPlaces()
         freeNumbers.append(device.number)
     }
 
@@ -286,11 +295,4 @@ package final class World: AdapterLoop, @unchecked Sendable {
 
     func noteController(_ device: Device) { heap.set(device.controllerParticipant, to: device.controller.deadline) }
     func noteHost(_ device: Device) { heap.set(device.hostParticipant, to: device.host?.deadline) }
-}
-
-extension Instant {
-    fileprivate var nanoseconds: Int64 {
-        let (seconds, attoseconds) = sinceStart.components
-        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-    }
 }

@@ -21,6 +21,9 @@ package struct ControllerConfiguration: Sendable {
     package var maxAdvertisingSets = 8
     /// How many devices its resolving list holds.
     package var resolvingListSize = 16
+    /// How many packets it sends in one connection event at most, as the controllers of phones do; `nil` for as many as
+    /// fit.
+    package var packetsPerEvent: Int?
     /// In dBm.
     package var transmitPower: Int8 = 0
     /// Of the sleep clock, as a class from 0 (500 ppm) to 7 (20 ppm): Core 6.0, Vol 6, Part B, 2.3.3.1.
@@ -50,6 +53,7 @@ package struct ControllerConfiguration: Sendable {
             completionBatch: max(1, Int(aclCount) / 3))
         capabilities.phyPreferences = phys
         capabilities.clockError = clockError
+        capabilities.packetsPerEvent = packetsPerEvent
         return capabilities
     }
 }

@@ -42,7 +42,7 @@ package final class VirtualController {
         case receiving
     }
 
-    package let configuration: ControllerConfiguration
+    package private(set) var configuration: ControllerConfiguration
     unowned let surroundings: any ControllerSurroundings
     var generator: SeededGenerator
     var settings = HostSettings()
@@ -133,6 +133,12 @@ package final class VirtualController {
     package func powerCycle(at now: Instant) {
         resetState(at: now)
         settle(at: now)
+    }
+
+    /// Limits the packets of each event, of the links that are and of those to come; `nil` lifts the limit.
+    package func limitEvents(to packets: Int?) {
+        configuration.packetsPerEvent = packets
+        for link in links { link.connection.packetsPerEvent = packets }
     }
 
     // MARK: The radio

@@ -1,3 +1,4 @@
+import BenchmarkKit
 import BluetoothTypes
 import EventLoop
 import Dispatch

@@ -1,16 +1,6 @@
+import BenchmarkKit
+import Foundation
 import Glibc
-
-/// One figure: `name value unit`, a line each.
-struct Measurement {
-    var name: String
-    var value: Double
-    var unit: String
-
-    func print() {
-        let digits = (value * 10_000).rounded() / 10_000
-        Swift.print(name, digits, unit)
-    }
-}
 
 /// Ends the program with a sentence.
 func stop(_ problem: String, status: Int32 = 1) -> Never {
@@ -19,17 +9,29 @@ func stop(_ problem: String, status: Int32 = 1) -> Never {
     exit(status)
 }
 
+/// Writes a page of the documentation.
+func write(_ text: String, to path: String) {
+    do {
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+    } catch {
+        stop("\(path): \(error)")
+    }
+}
+
 let usage = """
     Usage: benchmark air
-           benchmark radio
+           benchmark limits [--page PATH]
+           benchmark model [--page PATH]
            benchmark host OPERATION --radio unix:PATH [--count N]
 
     Prints figures as 'name value unit', a line each.
 
       air     two hosts of ours over the virtual radio: how much of a link's limit they fill, and what a simulated
               minute costs
-      radio   two of our controllers, whatever the hosts: throughput on each PHY, with and without long packets and
-              encryption, beside what the physics allows
+      limits  two of our controllers, whatever the hosts: throughput on each PHY, with and without long packets and
+              encryption, beside what the physics allows; --page writes it as a page
+      model   strength, loss, connecting and supervision against distance, beside what the radio's formulas say, over
+              a thousand worlds each
       host    one host of ours against Benchmarks/hcipeer at PATH: what an operation costs. OPERATION is one of
               notify, write, read, scan, discover
     """
@@ -57,10 +59,14 @@ func run() {
     case (nil, _), ("air", nil):
         for benchmark in AirBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
         for benchmark in ChannelBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
-    case ("radio", nil):
-        for benchmark in RadioBenchmark.all {
-            for direction in RadioBenchmark.Direction.allCases { benchmark.run(direction).forEach { $0.print() } }
-        }
+    case ("limits", nil):
+        let page = arguments.option("--page")
+        let limits = LimitsPage(seconds: 10) { $0.forEach { $0.print() } }
+        if let page { write(limits.text, to: page) }
+    case ("model", nil):
+        let page = arguments.option("--page")
+        let model = ModelPage(seeds: count ?? 1000) { $0.print() }
+        if let page { write(model.text, to: page) }
     case ("host", let name?):
         guard let operation = HostBenchmark.Operation(rawValue: name) else {
             stop("There is no operation \(name).\n\(usage)", status: 2)

@@ -86,7 +86,8 @@ struct AdvertisingTests {
         let mean = all.reduce(0, +) / Double(all.count)
         let expected: [Double: Double] = [1: -40.2, 2: -46.2, 4: -52.2, 16: -64.3]
         #expect(abs(mean - expected[distance]!) < 0.5)
-        #expect(all.allSatisfy { abs($0 - mean) <= 4 })
+        // 3 dB of fading, 2 of the receiver's error, and the rounding.
+        #expect(all.allSatisfy { abs($0 - mean) <= 5.6 })
         #expect(Set(all).count > 1)
     }
 

@@ -53,7 +53,8 @@ struct ImportTests {
             "ble": ["BluetoothTool"],
             "ConformanceKit": host.union(["Simulation", "HCITransport", "LinkLayer", "Host"]),
             "conformance": ["ConformanceKit"],
-            "benchmark": backends.union(host).union(["VirtualController"]),
+            "BenchmarkKit": layer0.union(["Simulation", "VirtualController", "Host", "HostInterface", "HCI"]),
+            "benchmark": layer0.union(["BenchmarkKit", "HCITransport", "Host", "HostInterface"]),
             "FaultRunKit": layer0.union(["Simulation", "Host", "HostInterface"]),
             "faultrun": ["FaultRunKit"],
             "FuzzKit": host.union(["ConformanceKit", "Simulation", "HCITransport", "LinkLayer", "SMP", "Host"]
@@ -77,7 +78,7 @@ struct ImportTests {
             "CoreBluetooth": everyday.union(["CoreFoundation", "Runtime"]), "BluetoothSimulation": everyday,
             "BluetoothTool": everyday, "ble": everyday,
             "BluetoothToolkit": ["Dispatch", "Foundation"],
-            "ConformanceKit": ["Foundation"], "conformance": ["Foundation", "Glibc"], "benchmark": everyday,
+            "ConformanceKit": ["Foundation"], "conformance": ["Foundation", "Glibc"], "benchmark": everyday, "BenchmarkKit": ["Glibc"],
             "faultrun": everyday, "FuzzKit": ["Foundation"], "fuzz": ["Foundation", "Glibc"],
             "ProtocolTestKit": ["Testing"],
         ]

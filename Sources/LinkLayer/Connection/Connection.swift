@@ -26,6 +26,8 @@ package struct Connection: Sendable {
     package private(set) var rssi: Int8 = 127
 
     let capabilities: LinkCapabilities
+    /// How many packets this side sends in one event at most; `nil` for as many as fit.
+    package var packetsPerEvent: Int?
     let selection: ChannelSelection
     let clockDrift: Int
 
@@ -56,6 +58,8 @@ package struct Connection: Sendable {
     private var isCutShort = false
     var hasAnchor = false
     var badPackets = 0
+    /// How many packets this side has sent.
+    var sentPackets = 0
     var peerHasMore = false
     var sentMore = false
 
@@ -85,6 +89,7 @@ package struct Connection: Sendable {
         timing = setup.offer.timing
         channels = setup.offer.channels
         self.capabilities = capabilities
+        packetsPerEvent = capabilities.packetsPerEvent
         control.phyPreferences = capabilities.phyPreferences
         selection =
             setup.usesAlgorithm2
@@ -195,6 +200,7 @@ package struct Connection: Sendable {
         channel = selection.channel(event: event, used: channels)
         hasAnchor = false
         badPackets = 0
+        sentPackets = 0
         peerHasMore = false
         limit = anchor.advanced(by: interval - AirTiming.interFrameSpace)
         // One exchange there is in any case: an event that nobody may speak in helps no one.
@@ -222,7 +228,7 @@ package struct Connection: Sendable {
             return .release
         }
         // A peripheral listens on only if the central has a reason to go on; a packet it could not read may hold one.
-        let goesOn = role == .central || sentMore || peerHasMore || badPackets > 0
+        let goesOn = role == .central || (sentMore || peerHasMore || badPackets > 0) && maySendAgain
         guard goesOn, role == .central || fits(from: now, emptyAnswer: true) else {
             return leaveEvent(reports: &reports)
         }
@@ -271,12 +277,15 @@ package struct Connection: Sendable {
             let wantsMore = peerHasMore || sentMore || badPackets > 0 || inFlight != nil
             // The peripheral knows how long its packet is and where the event ends, but not what else is to be done
             // by this device.
-            guard wantsMore, fits(from: now, emptyAnswer: !peerHasMore || !isCutShort) else {
+            guard wantsMore, maySendAgain, fits(from: now, emptyAnswer: !peerHasMore || !isCutShort) else {
                 return leaveEvent(reports: &reports)
             }
             return transmit(at: start)
         }
     }
+
+    /// Whether this side's own limit leaves it another packet in this event.
+    var maySendAgain: Bool { packetsPerEvent.map { sentPackets < $0 } ?? true }
 
     /// Whether a packet of this side and an answer still end before the event must.
     private func fits(from now: Instant, emptyAnswer: Bool) -> Bool {

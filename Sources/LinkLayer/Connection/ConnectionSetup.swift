@@ -24,6 +24,8 @@ package struct LinkCapabilities: Sendable {
     package var hostAnswersParameterRequests: Bool
     /// After how many completed packets the host is told at once, and not at the end of the event.
     package var completionBatch: Int
+    /// How many packets it sends in one event at most; `nil` for as many as fit.
+    package var packetsPerEvent: Int?
 
     func supports(_ feature: LinkFeatures) -> Bool { features & feature.rawValue != 0 }
 

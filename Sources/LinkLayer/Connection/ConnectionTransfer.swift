@@ -67,8 +67,9 @@ extension Connection {
             hasRoom = false
         }
         inFlight = outgoing
+        sentPackets += 1
         // MD is about this event. 4.5.6.
-        sentMore = hasRoom && !queue.isEmpty
+        sentMore = hasRoom && !queue.isEmpty && maySendAgain
         phase = .transmitting
         let header = DataHeader(
             outgoing.kind, nextExpected: nextExpected, sequence: sequence, hasMoreData: sentMore,

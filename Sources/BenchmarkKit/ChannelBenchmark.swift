@@ -5,17 +5,17 @@ import HostInterface
 import Simulation
 
 /// How much of a link's limit an L2CAP channel between two of our hosts fills, over two of our controllers.
-struct ChannelBenchmark {
+package struct ChannelBenchmark {
     let name: String
     /// In slots of 1.25 ms.
     let intervalSlots: UInt16
-    let physical: RadioBenchmark.Physical
+    let physical: LinkCase.Physical
     /// The most octets of an LL data PDU.
     let dataLength: UInt16
     /// What the physics allows on this link, in kbit/s of the stream's octets.
     let limit: Double
 
-    func run(minutes: Int) -> [Measurement] {
+    package func run(minutes: Int) -> [Measurement] {
         let world = World(seed: 1)
         var configuration = HostConfiguration()
         configuration.prefers2M = physical == .le2M
@@ -48,7 +48,7 @@ struct ChannelBenchmark {
     /// An event of 7.5 ms holds 11 packets of 27 octets on LE 1M, and 5 of 251 on LE 2M: an exchange takes 676 and 1392
     /// us (Core 6.0, Vol 6, Part B, 2.1, 2.2 and 4.1.1). An SDU of 3998 octets goes in four frames of 1000; with its
     /// header each takes 38 packets of the first kind, and 4 of the second.
-    static let all = [
+    package static let all = [
         ChannelBenchmark(
             name: "channel_1M_7.5ms", intervalSlots: 6, physical: .le1M, dataLength: 27,
             limit: 11 * 3998 / (4 * 38) * 8 / 7.5),

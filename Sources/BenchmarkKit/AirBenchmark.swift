@@ -5,11 +5,11 @@ import HostInterface
 import Simulation
 
 /// How much of a link's limit two of our hosts fill, over two of our controllers, and what a simulated minute costs.
-struct AirBenchmark {
+package struct AirBenchmark {
     let valueLength: Int
     /// In slots of 1.25 ms.
     let intervalSlots: UInt16
-    let physical: RadioBenchmark.Physical
+    let physical: LinkCase.Physical
     /// The most octets of an LL data PDU.
     let dataLength: UInt16
 
@@ -20,13 +20,13 @@ struct AirBenchmark {
 
     /// What the physics allows on this link, in kbit/s of values.
     private var limit: Double {
-        RadioBenchmark(
-            shape: .value(name, octets: valueLength, dataLength: dataLength), physical: physical, isEncrypted: false,
+        LinkCase(
+            .value(name, "", octets: valueLength, dataLength: dataLength), physical, isEncrypted: false,
             interval: intervalSlots
         ).limit
     }
 
-    func run(minutes: Int) -> [Measurement] {
+    package func run(minutes: Int) -> [Measurement] {
         let world = World(seed: 1)
         var configuration = HostConfiguration()
         configuration.preferredMTU = UInt16(valueLength + 3)
@@ -60,7 +60,7 @@ struct AirBenchmark {
 
     /// From small values on an old link to those that fill one and two of the longest packets, and what a program gets
     /// that takes the longest value there is.
-    static let all =
+    package static let all =
         [AirBenchmark(valueLength: 20, intervalSlots: 6, physical: .le1M, dataLength: 27)]
         + [6, 12, 24, 80].flatMap { interval in
             [244, 495, 512].map {
