@@ -65,11 +65,11 @@ final class EventHost: HCIHost {
     }
 
     /// - Parameter interval: how long it stays on a channel, in units of 0.625 ms; it never rests.
-    func scan(interval: UInt16) {
+    func scan(interval: UInt16, isActive: Bool = false) {
         var parameters = LESetScanParameters()
         parameters.interval = interval
         parameters.window = interval
-        parameters.isActive = false
+        parameters.isActive = isActive
         send(parameters)
         send(LESetScanEnable(true))
     }

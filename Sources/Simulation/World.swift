@@ -95,6 +95,9 @@ package final class World: AdapterLoop, @unchecked Sendable {
 
     package func removeInterferer(_ number: Int) { medium.removeInterferer(number) }
 
+    /// How many packets there have been on the air.
+    package var packetCount: Int { medium.packetCount }
+
     /// Sees each packet on the air when it has ended.
     package var airTap: ((AirPacket) -> Void)? {
         get { medium.tap }

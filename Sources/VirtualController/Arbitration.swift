@@ -1,9 +1,12 @@
 import EventLoop
+import HCI
 import LinkLayer
 
-// Who may have the radio. A link event that is due comes before all else; advertising events come before windows of
-// scanning and initiating, which take turns. Of two link events in each other's way, the one of the link that has
-// missed more takes place and the other is skipped.
+// Who may have the radio: Documentation/Decisions/0061-who-has-the-radio.md.
+//
+// A link event that is due comes before all else; advertising events come before windows of scanning and initiating,
+// which take turns. Of two link events in each other's way, the one takes place whose link is nearer to its supervision
+// timeout, and the other is skipped. What waits for too long is not interrupted by links that can wait.
 
 extension VirtualController {
     /// Hands the radio to whoever is due.
@@ -21,8 +24,21 @@ extension VirtualController {
         }
         while let next = nextInBackground(at: now) {
             if case .nobody = holder {} else { revoke(at: now) }
+            isImpatient = overdue(next, at: now) > Self.patience
             holder = next
             feed(.granted(limit: nil), at: now)
+        }
+    }
+
+    /// How long an activity without a link waits for a gap between the links' events before it takes one.
+    private static let patience = Duration.milliseconds(50)
+    /// A link with fewer events than this before its supervision timeout waits for nobody.
+    private static let fewestEvents = 3
+
+    private func overdue(_ activity: Holder, at now: Instant) -> Duration {
+        switch activity {
+        case .advertiser(let set): set.machine?.nextStart.map { $0.duration(to: now) } ?? .zero
+        case .nobody, .scanner, .initiator, .link: .zero
         }
     }
 
@@ -31,8 +47,7 @@ extension VirtualController {
     }
 
     private func serve(_ link: Link, due start: Instant, at now: Instant) {
-        var isFree = true
-        if case .link = holder { isFree = false }
+        let isFree = yields(to: link, at: now)
         // A central that starts late is not heard, for its peer listens around the anchor only.
         let tolerance = link.connection.role == .central ? Duration.zero : AirTiming.sleepClockJitter
         if isFree, start.duration(to: now) <= tolerance, let limit = limit(for: link, at: now) {
@@ -42,6 +57,18 @@ extension VirtualController {
         } else {
             link.connection.skipEvent(at: now, reports: &linkReports)
             if !linkReports.isEmpty { dealWith(link, at: now) }
+        }
+    }
+
+    /// Whether whoever holds the radio gives it to a link whose event is due.
+    private func yields(to link: Link, at now: Instant) -> Bool {
+        let canWait = link.connection.eventsLeft(at: now) >= Self.fewestEvents
+        switch holder {
+        case .nobody, .scanner: return true
+        case .link: return false
+        case .advertiser: return !isImpatient || !canWait
+        // A CONNECT_IND on the air is half a connection.
+        case .initiator: return initiator?.isOffering != true || !canWait
         }
     }
 
@@ -58,13 +85,16 @@ extension VirtualController {
         for other in links where other !== link {
             guard let start = other.connection.nextStart, start >= now else { continue }
             if start < shortest {
-                if other.connection.missedEvents > link.connection.missedEvents { return nil }
+                let isNearer = other.connection.eventsLeft(at: start) < link.connection.eventsLeft(at: now)
+                if isNearer { return nil }
             } else {
                 limit = limit.map { min($0, start) } ?? start
             }
         }
         for set in sets {
-            guard let start = set.machine?.nextStart, start <= now.advanced(by: link.connection.interval) else {
+            guard mayHold(set), let start = set.machine?.nextStart,
+                start <= now.advanced(by: link.connection.interval)
+            else {
                 continue
             }
             limit = limit.map { min($0, max(start, now)) } ?? max(start, now)
@@ -98,13 +128,22 @@ extension VirtualController {
     private func nextSet(at now: Instant) -> AdvertisingSet? {
         var next: (set: AdvertisingSet, start: Instant)?
         for set in sets {
-            guard let machine = set.machine, let start = machine.nextStart, start <= now,
-                next.map({ start < $0.start }) ?? true, fits(machine.eventTime, at: now)
+            guard mayHold(set), let machine = set.machine, let start = machine.nextStart, start <= now,
+                next.map({ start < $0.start }) ?? true,
+                start.duration(to: now) > Self.patience || fits(machine.eventTime, at: now)
             else { continue }
             next = (set, start)
         }
         return next?.set
     }
+
+    /// Whether there is room for the link that may come of a set; a connectable one without room pauses.
+    private func mayHold(_ set: AdvertisingSet) -> Bool {
+        !set.parameters.properties.contains(.connectable) || hasRoom
+    }
+
+    /// Whether another link may come, one being kept for the connection that the host asks for.
+    var hasRoom: Bool { links.count + (initiator == nil ? 0 : 1) < configuration.maxLinks }
 
     /// Whether an advertising event ends before the next event of a link.
     private func fits(_ eventTime: Duration, at now: Instant) -> Bool {
@@ -157,7 +196,12 @@ extension VirtualController {
 
     private func nextAdvertising(after now: Instant) -> Instant? {
         var earliest: Instant?
-        for set in sets { earliest = Self.earlier(earliest, Self.later(than: now, set.machine?.nextStart)) }
+        for set in sets where mayHold(set) {
+            guard let start = set.machine?.nextStart else { continue }
+            // One that found no gap takes the radio when its patience ends.
+            let next = start > now ? start : Self.later(than: now, start.advanced(by: Self.patience + .microseconds(1)))
+            earliest = Self.earlier(earliest, next)
+        }
         return earliest
     }
 

@@ -60,6 +60,7 @@ extension VirtualController {
         _ = try Self.timing(command.parameters)
         guard command.eventLengthMin <= command.eventLengthMax else { throw .invalidParameters }
         guard !link.connection.isUpdating else { throw .commandDisallowed }
+        if link.connection.role == .central { try checkAirtime(for: command.parameters.intervalMax, of: link) }
         let range = LinkParameterRange(command.parameters)
         return { self.start(.update(range), on: link, at: now) }
     }

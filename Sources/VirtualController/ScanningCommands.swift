@@ -109,6 +109,9 @@ extension VirtualController {
                     window: AirTiming.halfSlot * Int(entry.scanWindow)))
         }
         guard !parameters.listening.isEmpty else { throw .invalidParameters }
+        for (_, entry) in zip(command.phys.inOrder, command.entries) {
+            try checkAirtime(for: entry.parameters.intervalMax)
+        }
         parameters.address = try ownAddress(command.ownAddressType, random: settings.randomAddress)
         parameters.usesPrivateAddress = command.ownAddressType.isPrivate
         if parameters.usesPrivateAddress { renewAddressesIfDue(at: now) }
@@ -129,6 +132,19 @@ extension VirtualController {
             self.initiator = initiator
             self.noteOccupiedTimes()
         }
+    }
+
+    /// Whether the radio has time for one more link: each is promised one slot of 1.25 ms an interval, in which an
+    /// exchange of packets of 27 octets fits, encrypted or not.
+    ///
+    /// - Parameters:
+    ///   - interval: in slots.
+    ///   - changed: the link that is to have that interval; `nil` for a new one.
+    func checkAirtime(for interval: UInt16, of changed: Link? = nil) throws(HCIErrorCode) {
+        let others = links.filter { $0 !== changed }.map(\.connection.timing.interval)
+        // Of a million.
+        let used = (others + [interval]).reduce(0) { $0 + 1_000_000 / Int(max(1, $1)) }
+        guard used <= 1_000_000 else { throw .limitedResources }
     }
 
     /// The longest interval of the range, if the range is one that a link can live with. 7.8.12.

@@ -59,6 +59,8 @@ package final class VirtualController {
     var heldPackets = 0
 
     var holder = Holder.nobody
+    /// Whether the holder has waited for so long that links which can wait do.
+    var isImpatient = false
     var radio = RadioState.idle
     private var armedFrame: RadioFrame?
 

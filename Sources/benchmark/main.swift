@@ -22,6 +22,7 @@ let usage = """
     Usage: benchmark air
            benchmark limits [--page PATH]
            benchmark model [--page PATH]
+           benchmark scale [--page PATH]
            benchmark host OPERATION --radio unix:PATH [--count N]
 
     Prints figures as 'name value unit', a line each.
@@ -32,6 +33,8 @@ let usage = """
               encryption, beside what the physics allows; --page writes it as a page
       model   strength, loss, connecting and supervision against distance, beside what the radio's formulas say, over
               a thousand worlds each
+      scale   what a simulated half hour of a link costs, and a minute of many advertisers; --page writes a page, and a
+              plot beside it
       host    one host of ours against Benchmarks/hcipeer at PATH: what an operation costs. OPERATION is one of
               notify, write, read, scan, discover
     """
@@ -63,6 +66,18 @@ func run() {
         let page = arguments.option("--page")
         let limits = LimitsPage(seconds: 10) { $0.forEach { $0.print() } }
         if let page { write(limits.text, to: page) }
+    case ("scale", nil):
+        let page = arguments.option("--page")
+        let scale = ScalePage { $0.print() }
+        if let page {
+            write(scale.text, to: page)
+            write(scale.plot, to: page.replacing(".md", with: ".svg"))
+        }
+    case ("crowd", nil):
+        for scans in [false, true] {
+            let times = CrowdBenchmark(phones: 10, devices: 3, scans: scans).run(seed: 1, for: .seconds(60))
+            print("crowd", scans ? "scanning" : "quiet", times.count, times)
+        }
     case ("model", nil):
         let page = arguments.option("--page")
         let model = ModelPage(seeds: count ?? 1000) { $0.print() }

@@ -141,8 +141,11 @@ package struct Connection: Sendable {
             + AirTiming.interFrameSpace * 2
     }
 
-    /// How many events in a row went by unheard, for whoever decides between two connections.
-    package var missedEvents: Int { event - lastHeardEvent }
+    /// How many of its events may still go by before the supervision ends it: whoever decides between two connections
+    /// lets the one with fewer have the radio.
+    package func eventsLeft(at now: Instant) -> Int {
+        max(0, Int(now.duration(to: supervisionEnd) / interval))
+    }
 
     private var supervisionEnd: Instant {
         lastHeard.advanced(by: isEstablished ? timing.timeoutDuration : interval * 6)

@@ -11,6 +11,8 @@ final class Medium {
     /// Sees each packet when it has ended.
     var tap: ((AirPacket) -> Void)?
     let seed: UInt64
+    /// How many packets there have been.
+    private(set) var packetCount = 0
 
     private var listeners: [ListenerIndex] = Array(repeating: ListenerIndex(), count: 40)
     /// Those whose place changes with time, by channel: their square would be out of date.
@@ -138,6 +140,7 @@ final class Medium {
             transmission = Transmission(frame, from: sender, at: now)
         }
         sender.transmissions &+= 1
+        packetCount += 1
         enter(transmission)
         let channel = Int(frame.channel)
         let place = sender.position
