@@ -152,10 +152,28 @@ def our_bond_moves_to_bumble(case):
            f"The bond did not do.\n{bumble.shown()}\n{peripheral.shown()}")
 
 
+def our_air_pairs_two_bumble_hosts(case):
+    """They compare numbers, and come back with the bond: encryption, and whatever else a link needs, between hosts that
+    are both not ours."""
+    air, folder = OurAir(case), case.folder()
+    options = ["--capability", "yesno", "--exchange", os.path.join(folder, "exchange"), "--keystore"]
+    peripheral = case.peer(
+        "bumble_pairing.py", air.for_bumble, "peripheral", *options, os.path.join(folder, "peripheral.json"))
+    peripheral.wait_for("READY", LIMIT)
+    for more in ([], ["--bonded"]):
+        central = case.peer(
+            "bumble_pairing.py", air.for_bumble, "central", "--address", ADDRESS, *more, *options,
+            os.path.join(folder, "central.json"))
+        expect(central.finish(LIMIT) == 0, f"The central failed.\n{central.shown()}\n{peripheral.shown()}")
+        expect("VALUE secret" in central.output, f"The value was not read.\n{central.shown()}\n{peripheral.shown()}")
+        peripheral.wait_for("PAIRED sc", 5)
+    expect(peripheral.output.count("PAIRED") == 1, f"They paired anew.\n{peripheral.shown()}")
+
+
 PAIRING_CASES = [
     case_for(air, method, is_legacy, ours_is_central)
     for air in (RootCanal, OurAir)
     for ours_is_central in (True, False)
     for is_legacy in (False, True)
     for method in (LEGACY_LEVELS if is_legacy else METHODS)
-] + [bumbles_bond_moves_to_our_host, our_bond_moves_to_bumble]
+] + [bumbles_bond_moves_to_our_host, our_bond_moves_to_bumble, our_air_pairs_two_bumble_hosts]
