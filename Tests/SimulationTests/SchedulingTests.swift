@@ -115,7 +115,7 @@ struct SchedulingTests {
             central.host.supply(handle, buffers: 20) { ConnectionTests.numbered(0) }
         }
         peripheral.host.keepsData = true
-        world.run(for: .seconds(120))
+        world.run(for: .seconds(60))
         for station in centrals + [peripheral] { #expect(station.disconnections.isEmpty) }
         let shares = peripheral.connections.map { connection in
             peripheral.host.data.count { $0.header.handle == connection.handle }

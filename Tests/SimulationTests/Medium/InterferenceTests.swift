@@ -127,7 +127,7 @@ struct InterferenceTests {
 
     /// A link of packets with so many octets, beside a Wi-Fi; the share of the packets that a Wi-Fi has destroyed, by
     /// channel.
-    static func losses(_ interferer: Interferer?, seconds: Int = 60) throws -> [UInt8: (lost: Int, all: Int)] {
+    static func losses(_ interferer: Interferer?, seconds: Int = 15) throws -> [UInt8: (lost: Int, all: Int)] {
         let pair = try Pair(interval: 6, timeout: 3200)
         pair.world.environment.fading = 0
         if let interferer { pair.world.addInterferer(interferer) }
