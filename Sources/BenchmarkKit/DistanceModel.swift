@@ -63,8 +63,8 @@ package struct DistanceModel {
         return noticed * intact + unreadable * unreadable * intact * intact
     }
 
-    /// How long an idle link lives, in ms: the mean time to the first run of so many events in a row without success,
-    /// (f^-n - 1) / (1 - f) events where f is the chance of a failure.
+    /// How long an idle link lives, in ms: the mean time to the first run of n events in a row without success, which is
+    /// f^-1 + f^-2 + ... + f^-n events where f is the chance of a failure.
     ///
     /// - Parameters:
     ///   - interval: in ms.
@@ -72,9 +72,12 @@ package struct DistanceModel {
     package func lifetime(interval: Double, timeout: Double) -> Double {
         let failure = 1 - eventSuccess
         let run = (timeout / interval).rounded(.down)
-        var power = 1.0
-        for _ in 0..<Int(run) { power *= failure }
-        return (1 / power - 1) / (1 - failure) * interval + timeout - run * interval
+        var (events, power) = (0.0, 1.0)
+        for _ in 0..<Int(run) {
+            power /= failure
+            events += power
+        }
+        return events * interval + timeout - run * interval
     }
 }
 

@@ -99,7 +99,7 @@ package struct LinkCase {
     }
 
     /// Whether an exchange fits an event at all.
-    var fits: Bool {
+    package var fits: Bool {
         let longest = min(Int(shape.dataLength), shape.pdus[0]) + (isEncrypted ? 4 : 0)
         return microseconds(of: longest) + 150 + microseconds(of: 0) + 150 <= Int(interval) * 1250
     }

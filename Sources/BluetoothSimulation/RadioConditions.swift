@@ -114,8 +114,8 @@ extension SimulatedDevice {
         }
     }
 
-    /// How many packets its controller sends in one connection event at most; `nil`, as it is unless set, for as many as
-    /// fit. Phones have such limits: 4 to 7 packets, say the reports.
+    /// How many packets its controller sends in one connection event at most; `nil`, unless set, for as many as fit.
+    /// Phones have such limits: 4 to 7 packets, say the reports.
     public var packetsPerEvent: Int? {
         get { hosted.device.packetsPerEvent }
         set {

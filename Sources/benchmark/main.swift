@@ -23,6 +23,7 @@ let usage = """
            benchmark limits [--page PATH]
            benchmark model [--page PATH]
            benchmark scale [--page PATH]
+           benchmark crowd
            benchmark host OPERATION --radio unix:PATH [--count N]
 
     Prints figures as 'name value unit', a line each.
@@ -35,6 +36,7 @@ let usage = """
               a thousand worlds each
       scale   what a simulated half hour of a link costs, and a minute of many advertisers; --page writes a page, and a
               plot beside it
+      crowd   ten phones in a room that connect to three devices each: when the last link comes, in simulated time
       host    one host of ours against Benchmarks/hcipeer at PATH: what an operation costs. OPERATION is one of
               notify, write, read, scan, discover
     """
@@ -54,6 +56,7 @@ struct Arguments {
 func run() {
     var arguments = Arguments()
     let radio = arguments.option("--radio")
+    let page = arguments.option("--page")
     let count = arguments.option("--count").map { text in
         guard let count = Int(text), count > 0 else { stop("--count needs a number above 0, not \(text).", status: 2) }
         return count
@@ -63,11 +66,9 @@ func run() {
         for benchmark in AirBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
         for benchmark in ChannelBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
     case ("limits", nil):
-        let page = arguments.option("--page")
         let limits = LimitsPage(seconds: 10) { $0.forEach { $0.print() } }
         if let page { write(limits.text, to: page) }
     case ("scale", nil):
-        let page = arguments.option("--page")
         let scale = ScalePage { $0.print() }
         if let page {
             write(scale.text, to: page)
@@ -76,10 +77,11 @@ func run() {
     case ("crowd", nil):
         for scans in [false, true] {
             let times = CrowdBenchmark(phones: 10, devices: 3, scans: scans).run(seed: 1, for: .seconds(60))
-            print("crowd", scans ? "scanning" : "quiet", times.count, times)
+            let name = "crowd_10_phones_30_devices_" + (scans ? "scanning" : "quiet")
+            Measurement(name: name + "_links", value: Double(times.count), unit: "n").print()
+            Measurement(name: name + "_last", value: times.last ?? 0, unit: "s").print()
         }
     case ("model", nil):
-        let page = arguments.option("--page")
         let model = ModelPage(seeds: count ?? 1000) { $0.print() }
         if let page { write(model.text, to: page) }
     case ("host", let name?):

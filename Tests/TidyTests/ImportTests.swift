@@ -98,7 +98,7 @@ struct ImportTests {
         }
     }
 
-    /// Their mathematics differ in the last bit from one machine to the next; see Sources/Simulation/Radio/Decibels.swift.
+    /// Its mathematics differ in the last bit from one machine to the next; see Simulation/Radio/Decibels.swift.
     @Test("What decides who hears what computes without the C library", arguments: try Source.all(in: "Sources"))
     func physics(source: Source) {
         guard source.path.hasPrefix("Sources/Simulation/Radio/") else { return }
