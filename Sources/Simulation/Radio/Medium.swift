@@ -32,6 +32,11 @@ final class Medium {
     /// How far a packet is noticed at best, in metres: on the PHY that reaches farthest, and squared on each.
     private var reach = 0.1
     private var squaredReaches: [Double] = []
+    /// Within what distance another packet may disturb a reception.
+    private(set) var squaredInterferenceReach = 0.0
+    private var squaredOverlapReach = 0.0
+    /// An array to be used again: the packets in the way of a reception, in mW.
+    var spareInterferers: [(start: Instant, end: Instant, power: Double)] = []
 
     init(environment: RadioEnvironment, seed: UInt64) {
         self.environment = environment
@@ -54,13 +59,18 @@ final class Medium {
 
     private func noteReach() {
         let everything = listeners.map(\.all)
+        let best = strongest + bestGain + environment.shadowing * Shadowing.limit
         squaredReaches = RadioMode.allCases.map { mode in
-            let best = strongest + bestGain + environment.fading + environment.shadowing * Shadowing.limit
             let weakest = environment.sensitivity(mode) + RadioEnvironment.noticeableMargin
-            let reach = environment.distance(atLoss: best - weakest)
+            let reach = environment.distance(atLoss: best + environment.fading - weakest)
             return reach * reach
         }
         reach = squaredReaches.max()!.squareRoot()
+        let floor = RadioMode.allCases.map { environment.interferenceFloor($0) }.min()!
+        let interferenceReach = environment.distance(atLoss: best - floor)
+        squaredInterferenceReach = interferenceReach * interferenceReach
+        // Between senders: a receiver is within reach of the one.
+        squaredOverlapReach = (reach + interferenceReach) * (reach + interferenceReach)
         shadows.removeAll()
         for (channel, devices) in everything.enumerated() {
             for device in devices {
@@ -157,7 +167,9 @@ final class Medium {
         while place > 0, onAir[place - 1].end <= transmission.end { place -= 1 }
         onAir.insert(transmission, at: place)
         let channel = Int(transmission.frame.channel)
-        for other in onAirByChannel[channel] {
+        let position = transmission.sender.position
+        for other in onAirByChannel[channel]
+        where other.sender.position.squaredDistance(to: position) <= squaredOverlapReach {
             let end = min(other.end, transmission.end)
             other.overlaps.append(.init(sender: transmission.sender, start: transmission.start, end: end))
             transmission.overlaps.append(.init(sender: other.sender, start: transmission.start, end: end))

@@ -108,6 +108,9 @@ package struct RadioEnvironment: Equatable, Sendable {
         sensitivity(mode) - Decibels.from(ratio: Self.energyAtSensitivity)
     }
 
+    /// Below this power in dBm another packet is no interference: a tenth of the receiver's own noise.
+    func interferenceFloor(_ mode: RadioMode) -> Double { noise(mode) - 10 }
+
     /// By how many dB a noise from outside makes the receiver deafer.
     func desensitization(_ mode: RadioMode, by power: Double) -> Double {
         Decibels.from(ratio: 1 + Decibels.ratio(power - noise(mode)))

@@ -25,15 +25,24 @@ extension Medium {
 
     /// The most that other packets on the channel add up to at any time while this one is on the air, in mW.
     private func peakInterference(with transmission: Transmission, at receiver: Device) -> Double {
+        guard !transmission.overlaps.isEmpty else { return 0 }
+        var others = spareInterferers
+        others.removeAll(keepingCapacity: true)
+        let place = receiver.position
+        let floor = environment.interferenceFloor(transmission.frame.mode)
+        for overlap in transmission.overlaps
+        where overlap.sender.position.squaredDistance(to: place) <= squaredInterferenceReach {
+            let strength = strength(of: overlap.sender, at: receiver)
+            if strength >= floor { others.append((overlap.start, overlap.end, Decibels.ratio(strength))) }
+        }
         var peak = 0.0
-        for first in transmission.overlaps {
+        for first in others {
             var sum = 0.0
             // The sum grows when a packet begins, so it is greatest at one of these instants.
-            for other in transmission.overlaps where other.start <= first.start && first.start < other.end {
-                sum += Decibels.ratio(strength(of: other.sender, at: receiver))
-            }
+            for other in others where other.start <= first.start && first.start < other.end { sum += other.power }
             peak = max(peak, sum)
         }
+        spareInterferers = others
         return peak
     }
 
