@@ -111,7 +111,7 @@ package struct DistanceExperiment {
             if reception.isIntact { intact += 1 }
         }
         advertiser.advertise(.nonconnectable, interval: 0x20, channels: 0b1)
-        world.run(for: .seconds(5))
+        world.run(for: .seconds(1))
         return (sent, intact, noticed == 0 ? 0 : strength / Double(noticed))
     }
 

@@ -66,7 +66,7 @@ func run() {
         for benchmark in AirBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
         for benchmark in ChannelBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
     case ("limits", nil):
-        let limits = LimitsPage(seconds: 10) { $0.forEach { $0.print() } }
+        let limits = LimitsPage(seconds: 5) { $0.forEach { $0.print() } }
         if let page { write(limits.text, to: page) }
     case ("scale", nil):
         let scale = ScalePage { $0.print() }

@@ -7,16 +7,16 @@ import Testing
 struct DistanceTests {
     @Test("The mean strength falls as the model says")
     func strength() {
-        for row in ModelPage.strengths(seeds: 20) {
-            #expect(abs(row.measured - row.expected) < 0.15, "\(row)")
+        for row in ModelPage.strengths(seeds: 60) {
+            #expect(abs(row.measured - row.expected) < 0.2, "\(row)")
         }
     }
 
     @Test("Advertisements are lost as the model says")
     func loss() {
-        for row in ModelPage.losses(seeds: 20, distances: [400, 500, 600, 800, 1200]) {
-            // 4,000 packets: the standard deviation is 0.8 % at most.
-            #expect(abs(row.measured - row.expected) < 2.4, "\(row)")
+        for row in ModelPage.losses(seeds: 80, distances: [400, 500, 600, 800, 1200]) {
+            // Some 3,200 packets: the standard deviation is 0.9 % at most.
+            #expect(abs(row.measured - row.expected) < 2.7, "\(row)")
         }
     }
 
