@@ -125,9 +125,8 @@ package struct DistanceExperiment {
         world.run(for: .milliseconds(500) + .microseconds(Int(seed % 97) * 270))
         let begin = world.now
         var end: Instant?
-        let connect = {
-            central.connect(to: peripheral.device.address, scanInterval: Self.longScan, interval: 6, timeout: 100)
-        }
+        let address = peripheral.device.address
+        let connect = { central.connect(to: address, scanInterval: Self.longScan, interval: 6, timeout: 100) }
         central.onEvent = { event, _ in if case .disconnectionComplete(_) = event { connect() } }
         peripheral.onEvent = { event, now in
             if case .connectionComplete(let complete) = event, complete.status == .success { end = end ?? now }
