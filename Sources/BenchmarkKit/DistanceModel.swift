@@ -63,8 +63,8 @@ package struct DistanceModel {
         return noticed * intact + unreadable * unreadable * intact * intact
     }
 
-    /// How long an idle link lives, in ms: the mean time to the first run of n events in a row without success, which is
-    /// f^-1 + f^-2 + ... + f^-n events where f is the chance of a failure.
+    /// How long an idle link lives, in ms: the mean time to the first run of n events in a row without success, which
+    /// is f^-1 + f^-2 + ... + f^-n events where f is the chance of a failure.
     ///
     /// - Parameters:
     ///   - interval: in ms.

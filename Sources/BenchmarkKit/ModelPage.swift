@@ -8,12 +8,13 @@ package struct ModelPage {
         package var measured: Double
     }
 
-    package private(set) var text = Self.introduction
+    package private(set) var text = ""
 
     /// Measures all of it.
     ///
     /// - Parameter seeds: how many worlds for each figure.
     package init(seeds: Int, onMeasurement: (Measurement) -> Void) {
+        text = Self.introduction(seeds: seeds)
         func add(_ rows: [Row], _ title: String, _ unit: String, digits: Int) {
             text += "\n## \(title)\n\n| distance, m | formula, \(unit) | measured, \(unit) |\n| --- | --- | --- |\n"
             for row in rows {
@@ -54,7 +55,7 @@ package struct ModelPage {
         }
     }
 
-    package static func connecting(seeds: Int, distances: [Double] = [1, 400, 500, 600, 700, 800]) -> [Row] {
+    package static func connecting(seeds: Int, distances: [Double] = [1, 400, 500, 550, 600, 650]) -> [Row] {
         distances.map { distance in
             let experiment = DistanceExperiment(environment, distance: distance)
             let times = (1...seeds).compactMap { experiment.timeToConnect(seed: UInt64($0)) }
@@ -75,11 +76,12 @@ package struct ModelPage {
         }
     }
 
-    private static let introduction = """
+    private static func introduction(seeds: Int) -> String {
+        """
         # The radio's model
 
-        Written by `benchmark model --page Documentation/RadioModel.md`, 1,000 worlds for each figure; a test does the
-        same with fewer.
+        Written by `benchmark model --page Documentation/RadioModel.md`, \(seeds) worlds for each figure; a test does
+        the same with fewer.
 
         A packet's strength is the sender's power, less the loss of the distance, with antennas, bodies, shadowing and
         fading; the sensitivity is where one bit in a thousand is wrong, and from there the error rate follows as that
@@ -99,4 +101,5 @@ package struct ModelPage {
         - **Bodies and antennas**: a gain for each device, and what a body takes on its side.
 
         """
+    }
 }
