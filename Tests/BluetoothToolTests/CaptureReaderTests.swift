@@ -53,27 +53,27 @@ struct CaptureReaderTests {
     }
 
     /// Packets that no peer of ours sends: events and ACL data as the specification has them.
-    @Test(
-        "Faults by their packets",
-        arguments: [
-            (Cause.radioFailed, [[0x04, 0x10, 0x01, 0x42]]),
-            // LE Create Connection refused: Connection Limit Exceeded.
-            (.linkLimit, [[0x04, 0x0F, 0x04, 0x09, 0x01, 0x0D, 0x20]]),
-            // Encryption Change: PIN or Key Missing.
-            (.bondLost, [connected, [0x04, 0x08, 0x04, 0x06, 0x40, 0x00, 0x00]]),
-            // Connection Parameter Update Response: rejected.
-            (.parametersRefused, [connected, data([0x06, 0, 5, 0, 0x13, 1, 2, 0, 1, 0])]),
-            // Pairing Failed: Confirm Value Failed.
-            (.pairingFailed, [connected, data([2, 0, 6, 0, 0x05, 0x04])]),
-            // Read Request, Error Response: Invalid Handle.
-            (.staleCache, [connected, data([3, 0, 4, 0, 0x0A, 9, 0]), data([5, 0, 4, 0, 0x01, 0x0A, 9, 0, 1])]),
-            // A Characteristic declared as (read) at handle 3, and a Write Command to it.
-            (.writeVanishes, [connected, discovery, declaration(0x02), data([4, 0, 4, 0, 0x52, 3, 0, 1])]),
-            // One that notifies, and nobody subscribes.
-            (.neverSubscribed, [connected, discovery, declaration(0x10)]),
-            // A peer's Read Request that this side leaves open until the link ends, six seconds later.
-            (.logForgottenResponse, [connected, received([3, 0, 4, 0, 0x0A, 9, 0]), [], [], [], ended]),
-        ])
+    static let packetCases: [(cause: Cause, packets: [[UInt8]])] = [
+        (.radioFailed, [[0x04, 0x10, 0x01, 0x42]]),
+        // LE Create Connection refused: Connection Limit Exceeded.
+        (.linkLimit, [[0x04, 0x0F, 0x04, 0x09, 0x01, 0x0D, 0x20]]),
+        // Encryption Change: PIN or Key Missing.
+        (.bondLost, [connected, [0x04, 0x08, 0x04, 0x06, 0x40, 0x00, 0x00]]),
+        // Connection Parameter Update Response: rejected.
+        (.parametersRefused, [connected, data([0x06, 0, 5, 0, 0x13, 1, 2, 0, 1, 0])]),
+        // Pairing Failed: Confirm Value Failed.
+        (.pairingFailed, [connected, data([2, 0, 6, 0, 0x05, 0x04])]),
+        // Read Request, Error Response: Invalid Handle.
+        (.staleCache, [connected, data([3, 0, 4, 0, 0x0A, 9, 0]), data([5, 0, 4, 0, 0x01, 0x0A, 9, 0, 1])]),
+        // A Characteristic declared as (read) at handle 3, and a Write Command to it.
+        (.writeVanishes, [connected, discovery, declaration(0x02), data([4, 0, 4, 0, 0x52, 3, 0, 1])]),
+        // One that notifies, and nobody subscribes.
+        (.neverSubscribed, [connected, discovery, declaration(0x10)]),
+        // A peer's Read Request that this side leaves open until the link ends, six seconds later.
+        (.logForgottenResponse, [connected, received([3, 0, 4, 0, 0x0A, 9, 0]), [], [], [], ended]),
+    ]
+
+    @Test("Faults by their packets", arguments: packetCases)
     func packets(_ cause: Cause, _ packets: [[UInt8]]) throws {
         var file = BTSnoop.header
         for (index, packet) in packets.enumerated() where !packet.isEmpty {

@@ -139,20 +139,21 @@ struct DoctorTests {
         #expect(Set(found) == Set([item.cause] + item.also), "\(found.map(\.rawValue))")
     }
 
-    @Test(
-        "A radio that cannot be used, by the words of whoever could not open it",
-        arguments: [
-            (TransportError.noAdapter(nil), Cause.noAdapter), (.noAdapter("hci7"), .noAdapter),
-            (.noDevice(path: "/dev/ttyACM0"), .noAdapter), (.noBluetooth, .noKernelSupport),
-            (.blocked("hci0"), .blocked),
-            (.noCapability("hci0"), .noCapability),
-            (.adapterInUse("hci0", by: AdapterOwner(kind: .kernel, programs: [])), .adapterInUse),
-            (.adapterSettling("hci0"), .firmwareMissing), (.unplugged("hci0"), .unplugged),
-            (.notPermitted("/dev/ttyACM0"), .notPermitted), (.noSocket(path: "/tmp/air"), .radioUnreachable),
-            (.nobodyListens(at: "localhost:1"), .radioUnreachable), (.unknownHost("nowhere"), .radioUnreachable),
-            (.noAnswer(from: "localhost:1"), .radioUnreachable), (.ended, .radioUnreachable),
-        ])
-    func unusable(_ error: TransportError, _ cause: Cause) {
+    /// What whoever could not open a radio says, and what it means.
+    static let unusable: [(error: TransportError, cause: Cause)] = [
+        (.noAdapter(nil), .noAdapter), (.noAdapter("hci7"), .noAdapter),
+        (.noDevice(path: "/dev/ttyACM0"), .noAdapter), (.noBluetooth, .noKernelSupport),
+        (.blocked("hci0"), .blocked),
+        (.noCapability("hci0"), .noCapability),
+        (.adapterInUse("hci0", by: AdapterOwner(kind: .kernel, programs: [])), .adapterInUse),
+        (.adapterSettling("hci0"), .firmwareMissing), (.unplugged("hci0"), .unplugged),
+        (.notPermitted("/dev/ttyACM0"), .notPermitted), (.noSocket(path: "/tmp/air"), .radioUnreachable),
+        (.nobodyListens(at: "localhost:1"), .radioUnreachable), (.unknownHost("nowhere"), .radioUnreachable),
+        (.noAnswer(from: "localhost:1"), .radioUnreachable), (.ended, .radioUnreachable),
+    ]
+
+    @Test("A radio that cannot be used, by the words of whoever could not open it", arguments: unusable)
+    func words(_ error: TransportError, _ cause: Cause) {
         #expect(Cause.ofRadio(.unsupported, why: "The radio hci:0 cannot be opened: \(error)") == cause)
     }
 
@@ -199,6 +200,11 @@ struct DoctorTests {
         for cause in Cause.allCases {
             #expect(!cause.cure.isEmpty && cause.title != cause.rawValue, "\(cause.rawValue)")
         }
-        #expect(Self.radio.count + Self.air.count + Self.link.count + Self.values.count >= 20)
+        let worlds = (Self.radio + Self.air + Self.link + Self.values).map(\.cause) + [.notConnectable]
+        #expect(worlds.count >= 20)
+        // Whatever is listed is found by one of the suites.
+        let others = Self.unusable.map(\.cause) + CaptureReaderTests.packetCases.map(\.cause)
+        let found = Set(worlds + others + LogReader.signs.map(\.cause))
+        #expect(found == Set(Cause.allCases), "\(Set(Cause.allCases).subtracting(found))")
     }
 }

@@ -1,6 +1,7 @@
 import BluetoothSimulation
 import BluetoothTool
 import CoreBluetooth
+import Foundation
 import Testing
 
 /// A program's mistakes, made in a world; the doctor reads what the log says of them.
@@ -119,6 +120,24 @@ struct LogTests {
         phone.isInBackground = true
         world.run(for: .seconds(10))
         #expect(findings(world) == (isDeclared ? [] : [.logBackground]))
+    }
+
+    @Test("What the reader looks for is what the library says", arguments: LogReader.signs.map(\.text))
+    func words(text: String) throws {
+        let sources = DeviceCommandTests.root.appendingPathComponent("Sources")
+        var said = ""
+        for target in ["CoreBluetooth", "Host", "Simulation"] {
+            let walk = FileManager.default.enumerator(
+                at: sources.appendingPathComponent(target), includingPropertiesForKeys: nil)
+            for file in (walk?.compactMap { $0 as? URL } ?? []) where file.pathExtension == "swift" {
+                said += try String(contentsOf: file, encoding: .utf8)
+            }
+        }
+        // A sentence of two lines is two strings with a plus between them.
+        said = said.replacing(/"\s*\+\s*"/, with: "")
+        #expect(said.contains(text), "nothing says \(text)")
+        let findings = LogReader.findings(in: "12:00 [CoreBluetooth] API MISUSE: \(text), as it stands in a line")
+        #expect(findings.map(\.cause) == LogReader.signs.filter { $0.text == text }.map(\.cause))
     }
 
     @Test("Nothing is found in a log without mistakes")

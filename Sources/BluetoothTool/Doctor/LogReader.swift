@@ -3,7 +3,7 @@ import Foundation
 /// Finds causes in a program's log: in the lines that CoreBluetooth writes about the program's mistakes.
 package enum LogReader {
     /// What a line contains, and what it means. The first that fits counts.
-    private static let signs: [(text: String, cause: Cause)] = [
+    package static let signs: [(text: String, cause: Cause)] = [
         ("can only accept this command while in the powered on state", .logTooEarly),
         ("can only accept commands while in the connected state", .logNotConnected),
         ("Cancelling connection for unused peripheral", .logForgottenPeripheral),

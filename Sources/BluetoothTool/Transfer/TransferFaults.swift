@@ -21,8 +21,8 @@ final class TransferFaults: @unchecked Sendable {
         OptionSyntax(name: "--breaks", value: "N", help: "a fault: the link ends so many times on the way, 0...1000"),
     ]
 
-    /// How many messages one link carries before it ends early.
-    private static let messagesToBreak = 400
+    /// How many octets one link carries before it ends early.
+    private static let octetsToBreak = 200_000
 
     private let lock = NSLock()
     private let loss: Double
@@ -50,7 +50,7 @@ final class TransferFaults: @unchecked Sendable {
 
     fileprivate func breaks(after sent: Int) -> Bool {
         lock.withLock {
-            guard breaksLeft > 0, sent >= Self.messagesToBreak else { return false }
+            guard breaksLeft > 0, sent >= Self.octetsToBreak else { return false }
             breaksLeft -= 1
             return true
         }
@@ -74,7 +74,7 @@ private final class FaultyLink: MessageLink, @unchecked Sendable {
 
     func send(_ message: Data) async throws {
         let sent = lock.withLock {
-            self.sent += 1
+            self.sent += message.count
             return self.sent
         }
         // Whoever uses the link ends it then, and makes another one.
