@@ -52,32 +52,51 @@ package struct DistanceModel {
     /// AdvA and the data.
     package static let advertisementLength = 6 + 3
 
-    /// How likely it is that a central hears something whole in a connection event without data.
+    /// Who hears something whole in a connection event without data: how likely it is that both do, or one alone.
     ///
-    /// Its packet must be noticed, for it is answered even if it cannot be read. If the answer cannot be read either,
-    /// the central asks once more, and the peripheral is there if it could not read the first; two unreadable packets
-    /// in a row end the event for either side. Core 6.0, Vol 6, Part B, 4.5.6.
-    package var eventSuccess: Double {
+    /// The central's packet is answered if it is noticed, even if it cannot be read. Whoever could not read asks once
+    /// more, and the other is there if it could not read either; two unreadable packets in a row end the event. Core
+    /// 6.0, Vol 6, Part B, 4.5.6 and 4.5.9.
+    private var event: (both: Double, peripheral: Double, central: Double) {
         let (noticed, intact) = reception(payloadCount: 0)
         let unreadable = noticed - intact
-        return noticed * intact + unreadable * unreadable * intact * intact
+        let twice = unreadable * unreadable * intact
+        return (
+            both: intact * intact + unreadable * intact * intact + twice * intact,
+            peripheral: intact * (1 - intact) + twice * (1 - intact),
+            central: unreadable * intact * (1 - intact)
+        )
     }
 
-    /// How long an idle link lives, in ms: the mean time to the first run of n events in a row without success, which
-    /// is f^-1 + f^-2 + ... + f^-n events where f is the chance of a failure.
+    /// How long an idle link lives, in ms, until the central's supervision ends it: the mean time of the Markov chain
+    /// whose states are in how many events in a row each side has heard nothing. A peripheral that has given up is
+    /// silent.
     ///
     /// - Parameters:
     ///   - interval: in ms.
     ///   - timeout: the supervision timeout in ms, no multiple of the interval.
     package func lifetime(interval: Double, timeout: Double) -> Double {
-        let failure = 1 - eventSuccess
-        let run = (timeout / interval).rounded(.down)
-        var (events, power) = (0.0, 1.0)
-        for _ in 0..<Int(run) {
-            power /= failure
-            events += power
+        let (both, peripheral, central) = event
+        let neither = 1 - both - peripheral - central
+        let run = Int(timeout / interval)
+        // The events to come, by the silence of the peripheral and that of the central.
+        var toCome = Array(repeating: Array(repeating: 0.0, count: run + 1), count: run + 1)
+        var change = 1.0
+        while change > 1e-6 {
+            change = 0
+            for silent in (0...run).reversed() {
+                for deaf in (0..<run).reversed() {
+                    var events = Double(run - deaf)
+                    if silent < run {
+                        events = 1 + both * toCome[0][0] + peripheral * toCome[0][deaf + 1]
+                        events += central * toCome[silent + 1][0] + neither * toCome[silent + 1][deaf + 1]
+                    }
+                    change = max(change, abs(events - toCome[silent][deaf]))
+                    toCome[silent][deaf] = events
+                }
+            }
         }
-        return events * interval + timeout - run * interval
+        return toCome[0][0] * interval + timeout - Double(run) * interval
     }
 }
 
