@@ -104,7 +104,8 @@ let package = Package(
         .executableTarget(
             name: "benchmark",
             dependencies: [
-                "BenchmarkKit", "HCITransport", "Host", "HostInterface", "BluetoothTypes", "EventLoop",
+                "BenchmarkKit", "CoreBluetooth", "Backends", "Simulation", "VirtualController", "HCITransport", "Host",
+                "HostInterface", "BluetoothTypes", "EventLoop",
             ]),
         .target(
             name: "FaultRunKit",
@@ -113,7 +114,8 @@ let package = Package(
         .target(
             name: "FuzzKit",
             dependencies: [
-                "ConformanceKit", "Simulation", "Host", "HostInterface", "HCITransport", "HCI", "LinkLayer", "GATT",
+                "BluetoothTool", "BluetoothToolkit", "ConformanceKit", "CoreBluetooth", "Backends", "BondFiles",
+                "Storage", "Simulation", "Host", "HostInterface", "HCITransport", "HCI", "LinkLayer", "GATT", "GAP",
                 "ATT", "L2CAP", "SMP", "BluetoothCrypto", "BluetoothTypes", "EventLoop",
             ]),
         .executableTarget(name: "fuzz", dependencies: ["FuzzKit"]),

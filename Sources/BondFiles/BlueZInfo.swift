@@ -77,14 +77,12 @@ enum BlueZInfo {
         var bond = Bond(
             address: address,
             security: LinkSecurity(isAuthenticated: type & 1 == 1, isSecureConnections: type >= 2, keySize: size))
-        for (group, path) in [(central, \Bond.peerKey), (peripheral, \Bond.localKey)] {
+        // Of Secure Connections there is one key, whatever stands under the other name.
+        let isOneKey = bond.security.isSecureConnections
+        for (group, path) in [(isOneKey ? main : central, \Bond.peerKey), (isOneKey ? main : peripheral, \.localKey)] {
             guard let group else { continue }
             guard let key = longTermKey(group) else { throw fail("a long term key makes no sense") }
-            bond[keyPath: path] = key
-        }
-        if bond.security.isSecureConnections {
-            bond.peerKey = bond.peerKey ?? bond.localKey
-            bond.localKey = bond.localKey ?? bond.peerKey
+            bond[keyPath: path] = isOneKey ? LongTermKey(key.key) : key
         }
         for (name, path) in [
             ("IdentityResolvingKey", \Bond.resolvingKey), ("LocalSignatureKey", \Bond.localSigningKey),

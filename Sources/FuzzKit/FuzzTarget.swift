@@ -17,8 +17,28 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case advertisingData = "advertising-data"
     /// The stream of octets of a controller behind a socket or a serial line.
     case stream = "h4-stream"
+    /// Credit-based channels, enhanced ones among them.
+    case channels
+    /// What scanners hear, in both forms of the controller's reports.
+    case advertisingReports = "advertising-reports"
     case vectorFile = "vector-file"
     case text
+    /// Bumble's key store.
+    case bumbleKeys = "bumble-keys"
+    /// BlueZ's file of a device.
+    case blueZInfo = "bluez-info"
+    /// The rows of a store of bonds.
+    case bondRows = "bond-rows"
+    /// The file of a store of bonds.
+    case bondDatabase = "bond-database"
+    /// A device as data, for `ble serve`.
+    case profile
+    /// What managers find again.
+    case restoration
+    /// Values of well-known characteristics.
+    case values
+    /// The toolkit's transfer, in both roles.
+    case transfer
 
     package func run(_ input: [UInt8]) {
         switch self {
@@ -32,8 +52,18 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .securityManager: MachineTargets.securityManager(Script(input))
         case .advertisingData: FormatTargets.advertisingData(input)
         case .stream: FormatTargets.stream(Script(input))
+        case .channels: MachineTargets.channels(Script(input))
+        case .advertisingReports: MachineTargets.advertisingReports(Script(input))
         case .vectorFile: FormatTargets.vectorFile(input)
         case .text: FormatTargets.text(input)
+        case .bumbleKeys: FileTargets.bumbleKeys(input)
+        case .blueZInfo: FileTargets.blueZInfo(input)
+        case .bondRows: FileTargets.bondRows(Script(input))
+        case .bondDatabase: FileTargets.bondDatabase(Script(input))
+        case .profile: FileTargets.profile(input)
+        case .restoration: ProgramTargets.restoration(input)
+        case .values: ProgramTargets.values(input)
+        case .transfer: ProgramTargets.transfer(Script(input))
         }
     }
 }

@@ -2,7 +2,9 @@ import ATT
 import BluetoothCrypto
 import BluetoothTypes
 import EventLoop
+import GAP
 import GATT
+import HCI
 import L2CAP
 import SMP
 
@@ -22,6 +24,66 @@ enum MachineTargets {
                 }
                 now = now.advanced(by: .seconds(Int(choice >> 2 & 7)))
                 _ = machine.wake(at: now)
+            }
+        }
+    }
+
+    /// Both ends of a link with channels: each step is a call of one of the two, a PDU that comes through, or one of
+    /// the fuzzer's own.
+    static func channels(_ script: Script) {
+        let roles = [Signalling.Role.central, .peripheral]
+        var ends = roles.map { Signalling(role: $0, capacity: ChannelCapacity(mtu: 100, mps: 64, window: 256)) }
+        for index in ends.indices { ends[index].offers = [ChannelOffer(spsm: 0x80)] }
+        var waiting: [[Signalling.Input]] = [[], []]
+        var now = Instant()
+        func handle(_ index: Int, _ input: Signalling.Input) {
+            for effect in ends[index].handle(input, at: now) {
+                switch effect {
+                case .send(let payload): waiting[1 - index].append(.receive(payload[...]))
+                case .sendFrame(let pdu, _):
+                    let channel = ChannelID(rawValue: UInt16(pdu[2]) | UInt16(pdu[3]) << 8)
+                    waiting[1 - index].append(.receiveFrame(channel, pdu[4...]))
+                case .update, .updateFinished, .opened, .openFailed, .accepted, .received, .closed, .reconfigured:
+                    break
+                }
+            }
+        }
+        for (choice, octets) in script {
+            let index = Int(choice & 1)
+            let channel = ChannelID(rawValue: 0x40 + UInt16(octets.first ?? 0) % 8)
+            switch choice >> 1 & 0x0F {
+            case 0...3: if !waiting[index].isEmpty { handle(index, waiting[index].removeFirst()) }
+            case 4: handle(index, .open(id: 1, spsm: 0x80, mode: .leCreditBased, count: 1))
+            case 5: handle(index, .open(id: 2, spsm: 0x80, mode: .enhanced, count: 1 + octets.count % 5))
+            case 6:
+                // Longer SDUs are this side's own mistake.
+                let room = ends[index].information(channel)?.peerMTU ?? 0
+                handle(index, .send(channel, Array(octets.prefix(room)), token: 1))
+            case 7: handle(index, .read(channel, octets.count))
+            case 8: handle(index, .close(channel))
+            case 9:
+                let more = UInt16(octets.count)
+                handle(index, .reconfigure(id: 3, [channel], mtu: 100 + more, mps: 64 + more))
+            case 10, 11: handle(index, .receiveFrame(channel, octets[...]))
+            case 12: for end in ends.indices { _ = ends[end].wake(at: now) }
+            default: handle(index, .receive(octets[...]))
+            }
+            now = now.advanced(by: .seconds(Int(choice >> 5)))
+        }
+    }
+
+    static func advertisingReports(_ script: Script) {
+        var scanner = Scanner(capacity: 4)
+        let now = Instant()
+        _ = scanner.handle(.want(Scanner.Configuration()), at: now)
+        for _ in 0..<2 { _ = scanner.handle(.commandFinished(.completed(returnParameters: [0])), at: now) }
+        for (choice, octets) in script {
+            let subevent = choice & 1 == 0 ? LESubeventCode.advertisingReport : .extendedAdvertisingReport
+            guard let event = try? ControllerEvent(subevent: subevent, parameters: octets[...]) else { continue }
+            switch event {
+            case .advertisingReports(let reports): _ = scanner.handle(.reports(reports), at: now)
+            case .extendedAdvertisingReports(let reports): for report in reports { _ = report.data.count }
+            default: break
             }
         }
     }

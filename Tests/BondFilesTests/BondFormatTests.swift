@@ -116,6 +116,27 @@ struct BondFormatTests {
             try touchpad.bond.peerKey == LongTermKey(self.key(key)) && touchpad.bond.localKey == touchpad.bond.peerKey)
     }
 
+    @Test("Of Secure Connections there is one key, whatever else a file says")
+    func oneKey() throws {
+        let secure = "00112233445566778899AABBCCDDEEFF"
+        let contradiction = """
+            [LongTermKey]
+            Key=FF\(secure.dropFirst(2))
+            Authenticated=0
+            EncSize=16
+            EDiv=65535
+            Rand=5
+
+            [PeripheralLongTermKey]
+            Key=\(secure)
+            Authenticated=2
+            EDiv=7
+            """
+        let record = try #require(try records(contradiction, at: "A/02:00:00:00:00:0A/info", .blueZ).first)
+        #expect(record.bond.security.isSecureConnections)
+        #expect(try record.bond.localKey == LongTermKey(key(secure)) && record.bond.peerKey == record.bond.localKey)
+    }
+
     @Test("A name cannot write groups of its own")
     func hostileName() throws {
         var record = BondDatabaseTests.record(5)

@@ -54,11 +54,13 @@ struct ImportTests {
             "ConformanceKit": host.union(["Simulation", "HCITransport", "LinkLayer", "Host"]),
             "conformance": ["ConformanceKit"],
             "BenchmarkKit": layer0.union(["Simulation", "VirtualController", "Host", "HostInterface", "HCI"]),
-            "benchmark": layer0.union(["BenchmarkKit", "HCITransport", "Host", "HostInterface"]),
+            "benchmark": backends.union(["BenchmarkKit", "CoreBluetooth", "Backends", "VirtualController"]),
             "FaultRunKit": layer0.union(["Simulation", "Host", "HostInterface"]),
             "faultrun": ["FaultRunKit"],
-            "FuzzKit": host.union(["ConformanceKit", "Simulation", "HCITransport", "LinkLayer", "SMP", "Host"]
-            ),
+            // It calls at every door.
+            "FuzzKit": backends.union(host).union([
+                "BluetoothTool", "BluetoothToolkit", "CoreBluetooth", "Backends", "ConformanceKit", "LinkLayer",
+            ]),
             "fuzz": ["FuzzKit"],
             // For tests.
             "ProtocolTestKit": layer0,

@@ -1,10 +1,10 @@
 import BluetoothToolkit
 import BluetoothTypes
 import CoreBluetooth
-import Foundation
+package import Foundation
 
 /// A device as data: what `ble serve` is told to be. Documentation/Profiles.md has the format.
-struct Profile: Sendable {
+package struct Profile: Sendable {
     struct Characteristic: Sendable {
         var definition: LocalCharacteristic
         /// What reads get at first.
@@ -37,7 +37,7 @@ struct Profile: Sendable {
     }
 
     /// - Throws: ``Malformed`` with a sentence that names the place.
-    init(json: Data) throws {
+    package init(json: Data) throws {
         let file: File
         do {
             file = try JSONDecoder().decode(File.self, from: json)

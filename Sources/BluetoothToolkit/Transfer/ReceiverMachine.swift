@@ -1,8 +1,8 @@
-import Foundation
+package import Foundation
 
 /// The receiving end as a value: frames and the time in, frames and what to store out.
-struct ReceiverMachine {
-    enum Effect: Equatable {
+package struct ReceiverMachine {
+    package enum Effect: Equatable {
         case send(TransferFrame)
         /// Somebody offers something; ``ReceiverMachine/accept(from:checksum:at:)`` or ``ReceiverMachine/refuse(_:)``
         /// answers.
@@ -36,19 +36,19 @@ struct ReceiverMachine {
     /// - Parameters:
     ///   - window: how many octets may be under way.
     ///   - messageLength: how long a message of the carrier may be.
-    init(window: UInt32, messageLength: Int) {
+    package init(window: UInt32, messageLength: Int) {
         self.window = window
         self.messageLength = messageLength
     }
 
     var deadline: Duration? { acknowledgeBy }
 
-    mutating func wake(at now: Duration) -> [Effect] {
+    package mutating func wake(at now: Duration) -> [Effect] {
         guard let due = acknowledgeBy, due <= now else { return [] }
         return [acknowledgement()]
     }
 
-    mutating func receive(_ frame: TransferFrame, at now: Duration) -> [Effect] {
+    package mutating func receive(_ frame: TransferFrame, at now: Duration) -> [Effect] {
         switch frame {
         case .offer(let new): return offered(new)
         case .data(let offset, let data): return offer == nil ? [] : take(offset, data, at: now)
@@ -72,7 +72,7 @@ struct ReceiverMachine {
     /// - Parameters:
     ///   - offset: how much of it is stored already.
     ///   - checksum: of what is stored.
-    mutating func accept(from offset: UInt32, checksum: Checksum) -> [Effect] {
+    package mutating func accept(from offset: UInt32, checksum: Checksum) -> [Effect] {
         guard let offer, isAsked else { return [] }
         isAsked = false
         next = min(offset, offer.length)

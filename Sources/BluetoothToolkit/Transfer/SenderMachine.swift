@@ -1,10 +1,10 @@
-import Foundation
+package import Foundation
 
 /// The sending end as a value: frames and the time in, frames out.
 ///
 /// The carrier keeps messages in order; it may lose some. So a piece is lost as soon as one that was sent after it has
 /// arrived, and is sent again at once. A timer is needed for the last ones of a silence only.
-struct SenderMachine {
+package struct SenderMachine {
     enum Phase: Equatable {
         case offering, sending, done
         case refused(TransferRefusal)
@@ -44,7 +44,7 @@ struct SenderMachine {
     static let longestSilence = Duration.seconds(30)
 
     /// - Parameter messageLength: how long a message of the carrier may be.
-    init(_ offer: TransferOffer, messageLength: Int, at now: Duration) {
+    package init(_ offer: TransferOffer, messageLength: Int, at now: Duration) {
         self.offer = offer
         pieceLength = max(1, messageLength - TransferFrame.dataOverhead)
         lastEvent = now
@@ -56,7 +56,7 @@ struct SenderMachine {
     /// When ``wake(at:)`` must be called if nothing comes before.
     var deadline: Duration? { isOver ? nil : min(lastEvent + patience, lastHeard + Self.longestSilence) }
 
-    mutating func wake(at now: Duration) {
+    package mutating func wake(at now: Duration) {
         guard let deadline, deadline <= now else { return }
         if now - lastHeard >= Self.longestSilence {
             phase = .silent
@@ -69,7 +69,7 @@ struct SenderMachine {
         if !open.isEmpty { lost = [open.removeFirst()] + lost }
     }
 
-    mutating func receive(_ frame: TransferFrame, at now: Duration) {
+    package mutating func receive(_ frame: TransferFrame, at now: Duration) {
         switch frame {
         case .accept(offer.identifier, let offset, let window):
             guard phase == .offering, offset <= offer.length else { return }
@@ -107,7 +107,7 @@ struct SenderMachine {
     }
 
     /// What to send now that there is room; `nil` if it is the receiver's turn.
-    mutating func next(at now: Duration, read: (UInt32, Int) throws -> Data) rethrows -> TransferFrame? {
+    package mutating func next(at now: Duration, read: (UInt32, Int) throws -> Data) rethrows -> TransferFrame? {
         switch phase {
         case .offering:
             guard mustSpeak else { return nil }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// What is offered: a file, or any other run of octets. The same offer after a break goes on where the receiver is.
 public struct TransferOffer: Hashable, Sendable {
@@ -39,7 +39,7 @@ public enum TransferRefusal: UInt8, Error, Sendable {
 }
 
 /// One message of a transfer. Documentation/TransferFormat.md has the layout.
-enum TransferFrame: Equatable, Sendable {
+package enum TransferFrame: Equatable, Sendable {
     case offer(TransferOffer)
     /// The receiver has what is before `offset`, and takes `window` octets more at a time.
     case accept(identifier: UInt64, offset: UInt32, window: UInt32)
@@ -62,7 +62,7 @@ enum TransferFrame: Equatable, Sendable {
     }
 
     /// As the carrier takes it: whole, or in parts where its messages are too short.
-    func messages(ofAtMost length: Int) -> [Data] {
+    package func messages(ofAtMost length: Int) -> [Data] {
         let whole = encoded
         let room = length - FramePart.overhead
         guard whole.count > length, room > 0 else { return [whole] }
@@ -186,10 +186,12 @@ struct FramePart: Equatable {
 }
 
 /// Makes frames of what the carrier brings. Parts come in order; where one is missing, the frame is lost.
-struct FrameAssembler {
+package struct FrameAssembler {
     private var parts: [FramePart] = []
 
-    mutating func take(_ message: Data) -> TransferFrame? {
+    package init() {}
+
+    package mutating func take(_ message: Data) -> TransferFrame? {
         guard let part = FramePart(message) else { return TransferFrame(message) }
         if part.index == 0 { parts.removeAll() }
         guard Int(part.index) == parts.count, parts.last?.count ?? part.count == part.count else {
