@@ -17,48 +17,77 @@ package final class FaultRun {
         package var requests: Int
         package var events: Int
         package var faults: Int
+        package var reached: Reached
+    }
+
+    /// What the hosts came to, so that one can see that worlds are not idle.
+    package struct Reached: Equatable, Sendable {
+        package var encryptions = 0
+        package var bonds = 0
+        package var channels = 0
+        /// Octets that came on channels.
+        package var streamed = 0
+        /// Writes with response that were confirmed.
+        package var writes = 0
+        /// Values that were notified or indicated.
+        package var values = 0
+
+        package init() {}
+
+        package static func + (left: Reached, right: Reached) -> Reached {
+            var sum = left
+            sum.encryptions += right.encryptions
+            sum.bonds += right.bonds
+            sum.channels += right.channels
+            sum.streamed += right.streamed
+            sum.writes += right.writes
+            sum.values += right.values
+            return sum
+        }
     }
 
     /// How long the hosts work and things fail.
-    private static let turmoil = Duration.seconds(8)
+    private static let turmoil = Duration.seconds(10)
     /// Longer than every timeout of a host: 30 s of ATT (Core 6.0, Vol 3, Part F, 3.3.3), and then the goodbyes.
     private static let calm = Duration.seconds(40)
 
     private let world: World
-    private let ledger = WriteLedger()
+    private let common: Player.Common
     private let log: Log
     private let devices: [HostedDevice]
+    private let bonds: [MemoryBondStorage]
     private let players: [Player]
     private var generator: SeededGenerator
     private var faults = 0
     private let seed: UInt64
-    private let isMeddling: Bool
 
     /// - Parameter trace: takes a line for each step of the run.
     package init(seed: UInt64, trace: ((String) -> Void)? = nil) {
         self.seed = seed
         let world = World(seed: seed)
-        let log = Log(world: world, trace: trace)
+        // In every third world the second host's packets are damaged on their way to its controller.
+        let log = Log(world: world, isMeddling: seed % 3 == 2, trace: trace)
+        let common = Player.Common(log: log)
+        let bonds = (0..<2).map { _ in MemoryBondStorage() }
         let devices = (0..<2).map { number in
             HostedDevice(
                 in: world, name: "host \(number)", address: DeviceAddress(0x02_0000_0000_01 + UInt64(number)),
-                position: Position(x: Double(number) * 2))
+                position: Position(x: Double(number) * 2), bonds: bonds[number])
         }
         let peers = devices.map { PeerID($0.device.address) }
         var generator = SeededGenerator(seed: seed ^ 0xFA17)
         // Two programs on the first host, one on the second.
-        players = [(0, "A"), (0, "B"), (1, "C")].map { [ledger] device, name in
+        players = [(0, "A"), (0, "B"), (1, "C")].map { device, name in
             Player(
-                name: name, on: devices[device], peer: peers[1 - device], ledger: ledger, log: log,
+                name: name, on: devices[device], peer: peers[1 - device], common: common,
                 generator: generator.split())
         }
         (self.world, self.log, self.devices, self.generator) = (world, log, devices, generator)
-        // In every third world the second host's packets are damaged on their way to its controller.
-        isMeddling = seed % 3 == 2
+        (self.common, self.bonds) = (common, bonds)
     }
 
     package func run() -> Outcome {
-        if isMeddling { beginMeddling() }
+        if log.isMeddling { beginMeddling() }
         for player in players { player.begin() }
         scheduleFault()
         world.run(for: Self.turmoil)
@@ -74,13 +103,14 @@ package final class FaultRun {
         checkLevels()
         return Outcome(
             seed: seed, violations: log.violations, requests: players.reduce(0) { $0 + $1.requestCount },
-            events: players.reduce(0) { $0 + $1.eventCount }, faults: faults)
+            events: players.reduce(0) { $0 + $1.eventCount }, faults: faults,
+            reached: players.reduce(Reached()) { $0 + $1.reached })
     }
 
     // MARK: What fails
 
     private func scheduleFault() {
-        world.schedule(after: .milliseconds(generator.next(below: 1200))) { [unowned self] in
+        world.schedule(after: .milliseconds(generator.next(below: 2400))) { [unowned self] in
             guard world.now.sinceStart < Self.turmoil else { return }
             fail()
             scheduleFault()
@@ -89,9 +119,10 @@ package final class FaultRun {
 
     private func fail() {
         faults += 1
-        let hosted = devices[generator.next(below: devices.count)]
+        let number = generator.next(below: devices.count)
+        let hosted = devices[number]
         let device = hosted.device
-        switch generator.next(below: 7) {
+        switch generator.next(below: 8) {
         case 0:
             world.environment.packetLoss = Double(generator.next(below: 60)) / 100
             log.note("air", "loses \(Int(world.environment.packetLoss * 100)) % of the packets")
@@ -114,6 +145,13 @@ package final class FaultRun {
             later { hosted.setPowered(true) }
         case 5:
             world.environment.packetLoss = 0
+        case 6:
+            log.note(device.name, "loses its bonds, and its battery")
+            for record in bonds[number].bonds(of: device.address) {
+                bonds[number].remove(record.identity, of: device.address)
+            }
+            device.removeFromAir()
+            later { device.returnToAir() }
         default:
             let player = players[generator.next(below: players.count)]
             player.close()
@@ -149,8 +187,9 @@ package final class FaultRun {
     // MARK: What must hold
 
     private func checkWrites() {
-        guard !isMeddling else { return }
-        for complaint in ledger.complaints { log.violation("writes", complaint) }
+        guard !log.isMeddling else { return }
+        for complaint in common.writes.complaints { log.violation("writes", complaint) }
+        for complaint in common.commands.complaints { log.violation("writes without response", complaint) }
     }
 
     /// When nobody asks for anything any more, a host holds nothing.

@@ -6,9 +6,12 @@ final class Log {
     private let world: World
     private let trace: ((String) -> Void)?
     private(set) var violations: [String] = []
+    /// Whether a peer damages what it sends, so that nothing can be said of its values.
+    let isMeddling: Bool
 
-    init(world: World, trace: ((String) -> Void)?) {
+    init(world: World, isMeddling: Bool, trace: ((String) -> Void)?) {
         self.world = world
+        self.isMeddling = isMeddling
         self.trace = trace
     }
 

@@ -4,36 +4,57 @@ import Host
 import HostInterface
 import Simulation
 
-/// A program on a host: it asks for random things that are legal, answers its peers' questions, mostly, and watches
-/// that its host keeps its promises.
+/// A program on a host, with a person in front of it: it asks for random things that are legal, answers its peers' and
+/// its host's questions, mostly, and watches that its host keeps its promises.
 final class Player: @unchecked Sendable {
     // `@unchecked`: used on the thread that runs the world alone.
+    /// What all players of a world share.
+    struct Common {
+        let writes = WriteLedger()
+        /// Of writes without response, signed or not.
+        let commands = WriteLedger()
+        let streams = StreamLedger()
+        let board = Board()
+        let log: Log
+    }
+
     let name: String
+    let own: PeerID
     let peer: PeerID
     private let hosted: HostedDevice
-    private let ledger: WriteLedger
-    private let log: Log
+    private let common: Common
     var generator: SeededGenerator
+
+    var commandLedger: WriteLedger { common.commands }
+    var streams: StreamLedger { common.streams }
+    var board: Board { common.board }
+    private var log: Log { common.log }
+    /// Whether this program holds a link to the peer.
+    var isLinkUp: Bool { watch.isLinkUp }
 
     /// The client, and the host that it belongs to: a host that lost its power does not come back.
     private var client: (id: ClientID, host: Host)?
+    /// How often it was opened.
+    private var life = 0
     private var watch = PromiseWatch()
     private var isResting = false
     private var lastNumber: UInt64 = 0
     private var writes: [RequestNumber: UInt32] = [:]
+    /// What was asked for where it matters when the answer comes.
+    private var definitions: [RequestNumber: ServiceDefinition] = [:]
     var surroundings = Surroundings()
 
     private(set) var eventCount = 0
+    /// What was reached, for a world in which nothing happens proves nothing.
+    private(set) var reached = FaultRun.Reached()
     var requestCount: Int { Int(lastNumber) }
 
-    init(
-        name: String, on hosted: HostedDevice, peer: PeerID, ledger: WriteLedger, log: Log, generator: SeededGenerator
-    ) {
+    init(name: String, on hosted: HostedDevice, peer: PeerID, common: Common, generator: SeededGenerator) {
         self.name = name
         self.hosted = hosted
+        own = PeerID(hosted.device.address)
         self.peer = peer
-        self.ledger = ledger
-        self.log = log
+        self.common = common
         self.generator = generator
     }
 
@@ -42,10 +63,11 @@ final class Player: @unchecked Sendable {
         scheduleMove()
     }
 
-    /// Asks for nothing any more, and answers all questions.
+    /// Asks for nothing any more, answers all questions, and reads what comes.
     func rest() {
         isResting = true
         open()
+        readAll()
     }
 
     // MARK: The client
@@ -55,9 +77,7 @@ final class Player: @unchecked Sendable {
         hosted.withHost { host in
             guard client?.host !== host else { return }
             log.note(name, "opens")
-            watch = PromiseWatch()
-            writes = [:]
-            surroundings = Surroundings()
+            forget()
             let watched = watch
             let id = host.attach(
                 { [unowned self, unowned watched] in if watch === watched { hear($0) } }, at: hosted.world.now)
@@ -71,7 +91,16 @@ final class Player: @unchecked Sendable {
             host.detach(id, at: hosted.world.now)
         }
         client = nil
+        forget()
+    }
+
+    private func forget() {
+        for psm in surroundings.psms { board.withdraw(psm, of: own) }
+        life += 1
         watch = PromiseWatch()
+        writes = [:]
+        definitions = [:]
+        surroundings = Surroundings()
     }
 
     private func withClient(_ body: (Host, ClientID) -> Void) {
@@ -86,16 +115,21 @@ final class Player: @unchecked Sendable {
             log.note(name, "asks \(lastNumber): \(request)")
             watch.began(number, request)
             if case .write(_, _, let value, withResponse: true) = request {
-                writes[number] = value.prefix(4).enumerated().reduce(0) { $0 | UInt32($1.element) << (8 * $1.offset) }
+                writes[number] = WriteLedger.number(of: value)
             }
+            if case .addService(let definition) = request { definitions[number] = definition }
             host.submit(request, number: number, client: id, at: hosted.world.now)
         }
     }
 
-    // MARK: Moves
+    /// Does something after `delay`, unless this life of the player has ended.
+    func later(_ delay: Duration, _ action: @escaping (Player) -> Void) {
+        let now = life
+        hosted.world.schedule(after: delay) { [unowned self] in if life == now { action(self) } }
+    }
 
     private func scheduleMove() {
-        hosted.world.schedule(after: .milliseconds(1 + generator.next(below: 250))) { [unowned self] in
+        hosted.world.schedule(after: .milliseconds(1 + generator.next(below: 160))) { [unowned self] in
             guard !isResting else { return }
             open()
             if let request = nextRequest() { ask(request) }
@@ -105,44 +139,7 @@ final class Player: @unchecked Sendable {
 
     func newWriteValue() -> [UInt8] {
         let isLong = generator.isChosen(outOf100: 10)
-        return ledger.newValue(length: 4 + generator.next(below: isLong ? 508 : 40)).value
-    }
-
-    // MARK: Events
-
-    private func hear(_ event: HostEvent) {
-        eventCount += 1
-        log.note(name, "hears \(event)")
-        for complaint in watch.heard(event) { log.violation(name, complaint) }
-        switch event {
-        case .answer(let number, let result):
-            if case .success = result, let write = writes[number] { ledger.confirm(write) }
-            writes[number] = nil
-        case .writeRequested(let request):
-            ledgerEntry(request)
-            if request.needsResponse { answer(request.id, value: []) }
-        case .readRequested(let request):
-            answer(request.id, value: Array(repeating: 0x55, count: generator.next(below: 60)))
-        default: break
-        }
-        surroundings.learn(from: event)
-    }
-
-    private func ledgerEntry(_ request: ServerWriteRequest) {
-        guard request.needsResponse else { return }
-        ledger.arrived(request.parts.sorted { $0.offset < $1.offset }.flatMap(\.value))
-    }
-
-    /// Most questions are answered at once, some late, a few never.
-    private func answer(_ id: ServerRequestID, value: [UInt8]) {
-        let kind = isResting ? 0 : generator.next(below: 100)
-        guard kind < 97 else { return }
-        let delay = kind < 85 ? Duration.zero : .milliseconds(generator.next(below: 2000))
-        let asked = client
-        hosted.world.schedule(after: delay) { [unowned self] in
-            guard client?.id == asked?.id, client?.host === asked?.host else { return }
-            ask(.respond(id, errorCode: 0, value: value))
-        }
+        return common.writes.newValue(length: 4 + generator.next(below: isLong ? 508 : 40)).value
     }
 
     // MARK: What must hold
@@ -160,6 +157,107 @@ final class Player: @unchecked Sendable {
     func checkEnd() {
         for (number, request) in watch.open {
             log.violation(name, "request \(number.rawValue) was never answered: \(request)")
+        }
+        for question in watch.questions { log.violation(name, "a person still sees \(question)") }
+    }
+}
+
+// MARK: - Events
+
+extension Player {
+    private func hear(_ event: HostEvent) {
+        eventCount += 1
+        log.note(name, "hears \(event)")
+        for complaint in watch.heard(event) { log.violation(name, complaint) }
+        switch event {
+        case .answer(let number, let result):
+            if case .success(let answer) = result { succeeded(answer, number) }
+            if !watch.isLinkUp { surroundings.forgetLink() }
+            if let channel = watch.closed(by: number) { ended(channel) }
+            writes[number] = nil
+            definitions[number] = nil
+        case .writeRequested(let request):
+            checkGuard(of: request.parts.map(\.characteristic), for: request.central)
+            enter(request)
+            if request.needsResponse { answer(request.id, value: []) }
+        case .readRequested(let request):
+            checkGuard(of: [request.characteristic], for: request.central)
+            answer(request.id, value: Array(repeating: 0x55, count: generator.next(below: 60)))
+        case .disconnected: surroundings.forgetLink()
+        case .channelOpened(let channel): began(channel)
+        case .channelReceived(let number, let octets): arrived(octets, on: number)
+        case .channelClosed(let number, _): ended(number)
+        case .security(.asked(let question)): answer(question)
+        case .notified: reached.values += 1
+        case .security(.bonded): reached.bonds += 1
+        case .security(.secured): reached.encryptions += 1
+        default: break
+        }
+    }
+
+    private func succeeded(_ answer: HostAnswer, _ number: RequestNumber) {
+        if let write = writes[number] {
+            common.writes.confirm(write)
+            reached.writes += 1
+        }
+        switch answer {
+        case .services(let found): surroundings.services = found
+        case .characteristics(let found): surroundings.characteristics = found
+        case .published(let service):
+            surroundings.published.append(service)
+            for (handle, definition) in zip(service.characteristics, definitions[number]?.characteristics ?? [])
+            where definition.uuid == Self.guardedType {
+                surroundings.guarded.insert(handle)
+            }
+        case .channelPublished(let psm):
+            surroundings.psms.append(psm)
+            board.offer(psm, of: own)
+        case .channel(let channel): began(channel)
+        case .bonds(let bonds): if !bonds.isEmpty { surroundings.bonds = bonds }
+        case .outOfBand(let share): board.shares[own] = share
+        case .done, .connected, .value, .rssi, .includedServices, .descriptors, .advertising, .link: break
+        }
+    }
+
+    private func enter(_ request: ServerWriteRequest) {
+        let value = request.parts.sorted { $0.offset < $1.offset }.flatMap(\.value)
+        (request.needsResponse ? common.writes : common.commands).arrived(value)
+    }
+
+    /// What is for encrypted links is used on such ones only.
+    private func checkGuard(of handles: [AttributeHandle], for central: PeerID) {
+        guard !surroundings.guarded.isDisjoint(with: handles), client?.host.protection(of: central) == nil else {
+            return
+        }
+        log.violation(name, "a guarded characteristic is used in the clear by \(central)")
+    }
+
+    /// Most questions are answered at once, some late, a few never.
+    private func answer(_ id: ServerRequestID, value: [UInt8]) {
+        let kind = isResting ? 0 : generator.next(below: 100)
+        guard kind < 97 else { return }
+        let delay = kind < 85 ? Duration.zero : .milliseconds(generator.next(below: 2000))
+        later(delay) { $0.ask(.respond(id, errorCode: 0, value: value)) }
+    }
+
+    // MARK: Channels
+
+    private func began(_ channel: OpenChannel) {
+        reached.channels += 1
+        surroundings.channels.append(Surroundings.Channel(open: channel, stream: streams.begin()))
+    }
+
+    private func ended(_ number: ChannelNumber) { surroundings.channels.removeAll { $0.open.number == number } }
+
+    private func arrived(_ octets: [UInt8], on number: ChannelNumber) {
+        reached.streamed += octets.count
+        let place = StreamLedger.Place(player: name, life: life, channel: number.rawValue)
+        if let complaint = streams.arrived(octets, at: place), !log.isMeddling { log.violation(name, complaint) }
+        guard let index = surroundings.channels.firstIndex(where: { $0.open.number == number }) else { return }
+        surroundings.channels[index].unread += octets.count
+        // Programs that read soon, and programs that do not.
+        if isResting || generator.isChosen(outOf100: 60) {
+            later(.milliseconds(generator.next(below: 50))) { $0.readAll() }
         }
     }
 }

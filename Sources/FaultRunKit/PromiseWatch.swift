@@ -3,9 +3,11 @@ import HostInterface
 /// What a host promises one client: each request ends once, and nothing is told of a link that is not up.
 final class PromiseWatch {
     private var waiting: [RequestNumber: HostRequest] = [:]
-    private var isLinkUp = false
+    private(set) var isLinkUp = false
     private var subscriptions: Set<Subscription> = []
     private var channels: Set<ChannelNumber> = []
+    private var closing: [RequestNumber: ChannelNumber] = [:]
+    private var asked: [PairingQuestionID: PairingQuestion] = [:]
 
     private struct Subscription: Hashable {
         let central: PeerID
@@ -17,6 +19,12 @@ final class PromiseWatch {
         waiting.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($0.key, $0.value) }
     }
 
+    /// What the person has been asked and needs to answer still.
+    var questions: [PairingQuestion] { asked.values.sorted { $0.id.rawValue < $1.id.rawValue } }
+
+    /// The channel that a request has closed, now that it was answered.
+    func closed(by number: RequestNumber) -> ChannelNumber? { closing.removeValue(forKey: number) }
+
     func began(_ number: RequestNumber, _ request: HostRequest) { waiting[number] = request }
 
     /// What is wrong with the event.
@@ -26,7 +34,8 @@ final class PromiseWatch {
         case .state(let state):
             if case .poweredOn = state { return [] }
             isLinkUp = false
-            return []
+            let left = channels.count + asked.count
+            return left == 0 ? [] : ["the radio is off, and \(left) channels or questions of it are still there"]
         case .disconnected:
             defer { isLinkUp = false }
             return isLinkUp ? [] : ["a link ended that was not up"]
@@ -42,7 +51,16 @@ final class PromiseWatch {
             return channels.insert(channel.number).inserted ? [] : ["opened twice: \(event)"]
         case .channelReceived(let number, _): return channels.contains(number) ? [] : ["no channel, but \(event)"]
         case .channelClosed(let number, _): return channels.remove(number) == nil ? ["no channel, but \(event)"] : []
-        case .peerKnown, .discovered, .readRequested, .writeRequested, .centralMTUChanged, .security: return []
+        case .security(let event): return heard(event)
+        case .peerKnown, .discovered, .readRequested, .writeRequested, .centralMTUChanged: return []
+        }
+    }
+
+    private func heard(_ event: SecurityEvent) -> [String] {
+        switch event {
+        case .asked(let question): return asked.updateValue(question, forKey: question.id) == nil ? [] : ["asked twice"]
+        case .questionEnded(let id): return asked.removeValue(forKey: id) == nil ? ["no question, but \(event)"] : []
+        case .secured, .failed, .bonded, .bondRemoved, .storeFailed: return []
         }
     }
 
@@ -54,7 +72,9 @@ final class PromiseWatch {
         case (.connect, .success): isLinkUp = true
         case (.disconnect, .success): isLinkUp = false
         case (.openChannel, .success(.channel(let channel))): channels.insert(channel.number)
-        case (.closeChannel(let number), .success): channels.remove(number)
+        case (.closeChannel(let channel), _):
+            channels.remove(channel)
+            closing[number] = channel
         default: break
         }
         return []

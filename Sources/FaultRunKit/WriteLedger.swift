@@ -1,4 +1,4 @@
-/// Writes with response, each with a number in its value, as both ends saw them.
+/// Writes, each with a number in its value, as both ends saw them.
 final class WriteLedger {
     private var last: UInt32 = 0
     private var arrivals: [UInt32: Int] = [:]
@@ -24,7 +24,8 @@ final class WriteLedger {
             .map { "write \($0.key) arrived \($0.value) times" }
     }
 
-    private static func number(of value: [UInt8]) -> UInt32 {
+    /// The number in a value of four octets or more.
+    static func number(of value: [UInt8]) -> UInt32 {
         (0..<4).reduce(0) { $0 | UInt32(value[$1]) << (8 * UInt32($1)) }
     }
 }

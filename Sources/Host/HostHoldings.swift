@@ -13,6 +13,8 @@ package struct HostHoldings: Equatable, Sendable {
     package var commands = 0
     /// Peers to connect to when they are heard.
     package var pendingConnects = 0
+    /// L2CAP channels, offered and open.
+    package var channels = 0
 
     package static let none = HostHoldings()
 
@@ -28,6 +30,7 @@ extension Host {
         holdings.notifications = openShares.count
         holdings.commands = commandOwners.count
         holdings.pendingConnects = diallingCount
+        holdings.channels = channels.published.count + channels.entries.count
         return holdings
     }
 }

@@ -7,9 +7,10 @@ import Synchronization
 /// `faultrun`: many worlds, each with its seed.
 struct FaultRunCommand {
     static let help = """
-        Lets two hosts do random legal work while links drop, packets vanish, a peer misbehaves, controllers reset and
-        batteries fall out, and checks what must hold all the same: each request ends once, no event comes after its
-        link's end, no write with response is lost or doubled, nothing waits for ever, nothing is kept.
+        Lets two hosts pair, read, write, notify and stream while links drop, packets vanish, a peer misbehaves, bonds
+        are lost, controllers reset and batteries fall out, and checks what must hold all the same: each request ends
+        once, no event comes after its link's end, no write with response is lost or doubled, channels bring what was
+        sent, in order, what is for encrypted links is used on such ones only, nothing waits for ever, nothing is kept.
 
         usage: faultrun [--seeds N] [--from SEED] [--seed SEED [--trace]]
 
@@ -129,7 +130,10 @@ struct FaultRunCommand {
             print("    repeat it with: swift run -c release faultrun --seed \(outcome.seed) --trace")
         }
         for complaint in tally.complaints { print(complaint) }
-        print("\(tally.requests) requests, \(tally.events) events, \(tally.faults) faults in \(seeds) worlds")
+        print("\(tally.requests) requests, \(tally.events) events, \(tally.faults) faults in \(seeds) worlds:")
+        let reached = tally.reached
+        print("    \(reached.encryptions) links encrypted, \(reached.bonds) bonds, \(reached.writes) writes confirmed")
+        print("    \(reached.values) values heard, \(reached.channels) ends of channels, \(reached.streamed) octets")
         let failed = tally.failed.count + tally.complaints.count
         print("\(Int(seeds) - tally.failed.count) passed, \(failed) failed")
         return failed == 0 ? 0 : 1
@@ -141,6 +145,7 @@ private struct Tally {
     var requests = 0
     var events = 0
     var faults = 0
+    var reached = FaultRun.Reached()
     var failed: [FaultRun.Outcome] = []
     /// Of all worlds together.
     var complaints: [String] = []
@@ -151,6 +156,7 @@ private struct Tally {
         requests += outcome.requests
         events += outcome.events
         faults += outcome.faults
+        reached = reached + outcome.reached
         guard !outcome.violations.isEmpty else { return }
         failed.append(outcome)
         failed.sort { $0.seed < $1.seed }

@@ -70,13 +70,14 @@ extension Host {
         finish(key, .success(.done))
     }
 
-    /// Pairings that ask a client which has left end: nobody knows their answers.
+    /// Pairings that ask a client which has left, or speaks for nobody any more, end: nobody knows their answers.
     func agentMayHaveChanged(from before: ClientID?, at now: Instant) {
         updateSecurityConfigurations()
         guard let before, agent?.id != before else { return }
         for handle in links.filter({ $0.security.question != nil }).map(\.handle) {
-            guard let index = linkIndex(handle: handle) else { continue }
+            guard let index = linkIndex(handle: handle), let question = links[index].security.question else { continue }
             links[index].security.question = nil
+            deliver(.security(.questionEnded(question.id)), to: before)
             handleSecurity(.cancel, onLink: index, at: now)
         }
     }

@@ -1,9 +1,9 @@
 import BluetoothCrypto
-import BluetoothTypes
+package import BluetoothTypes
 import EventLoop
 import GATT
 import HCI
-import HostInterface
+package import HostInterface
 import L2CAP
 import SMP
 
@@ -179,6 +179,11 @@ extension Host {
         guard let index = linkIndex(handle: handle), links[index].security.delaysReport else { return }
         links[index].security.delaysReport = false
         if links[index].hasAgreedMTU { reportLink(handle, at: now) }
+    }
+
+    /// How the link to `peer` is protected; `nil` in the clear, and without a link.
+    package func protection(of peer: PeerID) -> LinkSecurity? {
+        linkIndex(of: peer).flatMap { links[$0].security.level }
     }
 
     /// The link is gone: who waited for its security is told, and what was learnt of the peer is kept.

@@ -103,6 +103,24 @@ struct PairingEndTests {
         #expect(other.answers(number) == [.failure(.attribute(errorCode: 0x05))])
     }
 
+    @Test("Another program speaks for the person from now on: what the first one shows ends, and the pairing with it")
+    func agentIsReplaced() {
+        let scene = SecureScene(phone: .displayYesNo, lock: .displayYesNo)
+        scene.persons.answers = false
+        let other = scene.world.client(of: scene.phone.device)
+        // The first client that has a policy counts.
+        #expect(scene.phone.answer(.security(.setPolicy(nil))) == .success(.done))
+        scene.setPolicy(of: other, .displayYesNo)
+        _ = scene.connect()
+        scene.phone.ask(.read(scene.lock.peer, scene.characteristic))
+        scene.world.run(.seconds(2))
+        scene.setPolicy(of: scene.phone, .displayYesNo)
+        let events = scene.events(of: other)
+        let asked = events.compactMap { if case .asked(let question) = $0 { question.id } else { nil } }
+        let ended = events.compactMap { if case .questionEnded(let id) = $0 { id } else { nil } }
+        #expect(asked.count == 1 && ended == asked)
+    }
+
     enum Ending: CaseIterable, Sendable {
         case phoneSwitchedOff, lockSwitchedOff, lockOutOfPower, outOfReach, cancelled, phoneClientLeaves,
             lockClientLeaves
