@@ -21,6 +21,10 @@ package final class PacketTransport: Transport, LoopParticipant {
 
     /// Reads that were no packet.
     package private(set) var malformedPackets = 0
+    /// Whether the system has lately taken no more.
+    private var isBlocked = false
+    /// How often the system was called to take packets.
+    package private(set) var writeCount = 0
 
     /// Takes over a connected socket that does not block. On the loop only.
     ///
@@ -78,18 +82,22 @@ extension PacketTransport {
     }
 
     private func flush() {
+        // Behind a full socket there may be room for one only.
+        var most = isBlocked ? 1 : PacketBatch.most
+        isBlocked = false
         while socket.isOpen, left < backlog.count {
-            let count = unsafe backlog[left].withUnsafeBytes { octets in
-                unsafe Glibc.send(socket.number, octets.baseAddress, octets.count, Int32(MSG_NOSIGNAL))
-            }
+            writeCount += 1
+            let count = PacketBatch.send(backlog[left...].prefix(most), to: socket.number)
             if count < 0 {
                 if errno == EINTR { continue }
                 guard errno == EAGAIN else { return end(readError()) }
                 guard backlogOctets <= StreamTransport.backlogLimit else { return end(.peerDoesNotRead) }
+                isBlocked = true
                 return socket.waits(forRoom: true)
             }
-            backlogOctets -= backlog[left].count
-            left += 1
+            most = min(2 * most, PacketBatch.most)
+            for packet in backlog[left..<left + count] { backlogOctets -= packet.count }
+            left += count
         }
         backlog.removeAll(keepingCapacity: backlog.count <= 64)
         left = 0

@@ -38,6 +38,8 @@ package final class RealTimeLoop: AdapterLoop, @unchecked Sendable {
     private struct Inbox {
         var works: [@Sendable (Instant) -> Void] = []
         var isStopping = false
+        /// Whether the thread waits, or is about to, and must be rung for.
+        var isAsleep = false
     }
 
     private let inbox = Mutex(Inbox())
@@ -66,12 +68,13 @@ package final class RealTimeLoop: AdapterLoop, @unchecked Sendable {
 
     /// Work that comes after ``stop()`` is dropped.
     package func enqueue(_ work: @escaping @Sendable (Instant) -> Void) {
-        let wasEmpty = inbox.withLock { inbox in
+        let mustRing = inbox.withLock { inbox in
             guard !inbox.isStopping else { return false }
             inbox.works.append(work)
-            return inbox.works.count == 1
+            defer { inbox.isAsleep = false }
+            return inbox.isAsleep
         }
-        if wasEmpty { ring() }
+        if mustRing { ring() }
     }
 
     package func beforeTimeMoves(_ settle: @escaping @Sendable () -> Bool) {}
@@ -135,7 +138,10 @@ extension RealTimeLoop {
 
     /// Ends the loop when it has done what lies in its inbox, and, from another thread, waits for that.
     package func stop() {
-        inbox.withLock { $0.isStopping = true }
+        inbox.withLock {
+            $0.isStopping = true
+            $0.isAsleep = false
+        }
         ring()
         guard let thread, pthread_equal(thread, pthread_self()) == 0 else { return }
         _ = pthread_join(thread, nil)
@@ -173,7 +179,14 @@ extension RealTimeLoop {
     private func sleep() {
         var entries = watchers.map { pollfd(fd: $0.descriptor, events: $0.interest.rawValue, revents: 0) }
         entries.append(pollfd(fd: bell.read, events: Int16(POLLIN), revents: 0))
-        _ = unsafe poll(&entries, nfds_t(entries.count), timeout())
+        let limit = timeout()
+        // What was put in since the turn is not to wait.
+        let hasWork = inbox.withLock { inbox in
+            inbox.isAsleep = inbox.works.isEmpty && !inbox.isStopping
+            return !inbox.isAsleep
+        }
+        _ = unsafe poll(&entries, nfds_t(entries.count), hasWork ? 0 : limit)
+        inbox.withLock { $0.isAsleep = false }
         if entries.removeLast().revents != 0 { hush() }
         let troubles = Int16(POLLERR | POLLHUP | POLLNVAL)
         for entry in entries where entry.revents != 0 {

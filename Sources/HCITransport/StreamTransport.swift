@@ -19,6 +19,8 @@ package final class StreamTransport: Transport, LoopParticipant {
     private var backlog: [UInt8] = []
     private var left = 0
     private var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    /// How often the system was called to take octets.
+    package private(set) var writeCount = 0
 
     /// Takes over a connected descriptor that does not block. On the loop only.
     package init(_ socket: Int32, kind: Kind, on loop: RealTimeLoop) {
@@ -72,6 +74,7 @@ extension StreamTransport {
     /// Hands the system all that it takes. The loop comes back when it takes more.
     private func flush() {
         while stream.isOpen, left < backlog.count {
+            writeCount += 1
             let count = unsafe backlog.withUnsafeBytes { octets in
                 let rest = unsafe UnsafeRawBufferPointer(rebasing: octets[left...])
                 if case .serial = kind { return unsafe write(stream.number, rest.baseAddress, rest.count) }

@@ -123,6 +123,26 @@ struct TransportTests {
         #expect(bench.peer.read(1).isEmpty)
     }
 
+    @Test(
+        "What a turn sends leaves in one call of the system, and alone it does not wait",
+        arguments: BarePeer.Kind.allCases)
+    func oneCall(kind: BarePeer.Kind) throws {
+        let bench = try Bench(kind)
+        bench.transport.send(Self.event)
+        bench.turn()
+        #expect(bench.writeCount == 1 && bench.peer.read(64) == Self.event)
+        for _ in 0..<8 { bench.transport.send(Self.data) }
+        bench.turn()
+        #expect(bench.writeCount == 2)
+        var received: [UInt8] = []
+        while received.count < 8 * Self.data.count {
+            let octets = bench.peer.read(512)
+            if kind == .packets { #expect(octets == Self.data) }
+            received += octets
+        }
+        #expect(received == Array(repeating: Self.data, count: 8).flatMap { $0 })
+    }
+
     @Test("A peer that reads late loses nothing", arguments: BarePeer.Kind.allCases)
     func backPressure(kind: BarePeer.Kind) throws {
         let bench = try Bench(kind)
@@ -192,6 +212,9 @@ private final class Bench {
     }
 
     deinit { transport.close() }
+
+    /// How often the system was called to take what was sent.
+    var writeCount: Int? { (transport as? StreamTransport)?.writeCount ?? (transport as? PacketTransport)?.writeCount }
 
     func run(until isDone: () -> Bool) { loop.run(until: isDone) }
 
