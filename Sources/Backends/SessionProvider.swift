@@ -66,7 +66,8 @@ package enum SessionProvider {
 
     /// Runs `body` with `factory` for the managers made in it, and in the tasks that it starts.
     package static func with<Result>(_ factory: any SessionFactory, _ body: () throws -> Result) rethrows -> Result {
-        try $override.withValue(factory, operation: body)
+        if override === factory { return try body() }
+        return try $override.withValue(factory, operation: body)
     }
 
     /// Says how to open the process default. A default that is open already is dropped; its sessions go on.

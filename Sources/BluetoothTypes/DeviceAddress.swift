@@ -41,6 +41,9 @@ package struct DeviceAddress: Hashable, Sendable, Comparable, CustomStringConver
         octets.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: ":")
     }
 
+    /// In one piece, for it is the key of most tables.
+    package func hash(into hasher: inout Hasher) { hasher.combine(value | UInt64(kind.rawValue) << 48) }
+
     package static func < (left: DeviceAddress, right: DeviceAddress) -> Bool {
         (left.value, left.kind.rawValue) < (right.value, right.kind.rawValue)
     }

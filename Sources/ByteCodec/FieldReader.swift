@@ -22,6 +22,16 @@ package struct FieldReader: FieldCoder {
     ) throws(PacketError) {
         let width = Value.bitWidth / 8
         guard remaining >= width else { throw PacketError(.truncated, field: name) }
+        // Only one step is generic, for callers to whom this cannot be specialised.
+        guard width <= 8 else { return wide(&value, width) }
+        var bits: UInt64 = 0
+        for index in 0..<width { bits |= UInt64(octets[position + index]) << UInt64(8 * index) }
+        value = Value(truncatingIfNeeded: bits)
+        position += width
+    }
+
+    @inlinable
+    mutating func wide<Value: FixedWidthInteger & Sendable>(_ value: inout Value, _ width: Int) {
         value = 0
         for index in 0..<width {
             value |= Value(truncatingIfNeeded: octets[position + index]) << Value(8 * index)

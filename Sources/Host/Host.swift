@@ -121,7 +121,8 @@ package final class Host {
         consider(initiator.deadline)
         if addressChange == nil { consider(changeAddressBy) }
         for dial in privateDials { consider(dial.until) }
-        for link in links { consider(link.deadline) }
+        // By their places, for a link is no small thing to copy.
+        for index in links.indices { consider(links[index].deadline) }
         return earliest
     }
 
@@ -175,7 +176,10 @@ extension Host {
         body(&clients[index])
     }
 
-    func deliver(_ event: HostEvent, to id: ClientID) { client(id)?.deliver(event) }
+    func deliver(_ event: HostEvent, to id: ClientID) {
+        guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
+        clients[index].gate.pass(event)
+    }
 
     /// Ends a request, unless it has ended already.
     func finish(_ key: RequestKey, _ result: Result<HostAnswer, HostFailure>) {

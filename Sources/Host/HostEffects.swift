@@ -123,7 +123,8 @@ extension Host {
             if links[index].early.count < Self.mostEarlyEvents { links[index].early.append(event) }
             return
         }
-        for client in clients where client.holds.contains(links[index].peer) { client.deliver(event) }
+        let peer = links[index].peer
+        for client in clients.indices where clients[client].holds.contains(peer) { clients[client].gate.pass(event) }
     }
 
     private static let mostEarlyEvents = 64

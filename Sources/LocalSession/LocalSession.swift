@@ -28,7 +28,12 @@ package final class LocalSession: HostSession, @unchecked Sendable {
         owner.loop.enqueue { [self] now in
             guard !isClosed else { return }
             owner.withHost { host in
-                let id = host.attach({ event in executor.run { deliver(event) } }, at: now)
+                // A test's own loop keeps all that happens in the order in which it happens.
+                let line = executor === defaultExecutor ? nil : EventLine(executor, deliver)
+                let id = host.attach(
+                    { event in
+                        if let line { line.pass(event) } else { executor.run { deliver(event) } }
+                    }, at: now)
                 client = (id, host)
             }
         }

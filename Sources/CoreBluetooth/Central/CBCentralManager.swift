@@ -11,9 +11,9 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     var wantedScan: ScanFilter? { didSet { line.lock.markChanged() } }
     /// The peripherals that the app holds, or that wait to be handed to it.
     var peripherals: [PeerID: WeakPeripheral] = [:] { didSet { line.lock.markChanged() } }
-    /// What the adapter knows of peers, by the identifiers under which the app asks for them.
-    var knowledge: [PeerID: PeerKnowledge] = [:]
-    var peers: [UUID: PeerID] = [:]
+    /// What the adapter knows of peers, and the identifiers under which the app asks for them.
+    var memory = PeerMemory()
+    var advertisements = AdvertisementCache()
     var connectionEvents: ConnectionEventFilter?
     var currentDisconnection = DisconnectionDetail(timestamp: 0, isReconnecting: false)
 
@@ -74,8 +74,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
         let wanted = Set(serviceUUIDs.map(\.bluetoothUUID))
         return line.lock.withLock {
             guard line.isPoweredOn(for: self) else { return [] }
-            // In the order of their addresses, for a dictionary has none.
-            return peers.values.sorted().filter { !wanted.isDisjoint(with: servicesOfConnected($0)) }
+            return memory.identified.filter { !wanted.isDisjoint(with: servicesOfConnected($0)) }
                 .map { peripheral(for: $0) }
         }
     }

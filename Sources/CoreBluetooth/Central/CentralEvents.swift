@@ -26,7 +26,7 @@ extension CBCentralManager {
         line.lock.withLock {
             line.setAdapter(state)
             if line.state == .poweredOn {
-                for peer in knowledge.keys { learn(peer) }
+                for peer in memory.knowledge.keys.sorted() { learn(peer) }
                 // A scan that was running when the radio went off goes on.
                 if let wantedScan { line.ask(.startScan(wantedScan)) }
                 resumeRestored()
@@ -45,12 +45,12 @@ extension CBCentralManager {
     }
 
     private func discovered(_ discovery: Discovery) {
-        let advertisement = advertisementDictionary(discovery)
-        let name = advertisement[CBAdvertisementDataLocalNameKey] as? String
         guard isScanning else { return }
-        let (found, isRenamed) = line.lock.withLock {
+        let (found, advertisement, isRenamed) = line.lock.withLock {
             let found = peripheral(for: discovery.peer)
-            return (found, found.setAdvertisedName(name))
+            let advertisement = advertisements.dictionary(discovery)
+            let name = advertisement[CBAdvertisementDataLocalNameKey] as? String
+            return (found, advertisement, found.setAdvertisedName(name))
         }
         if isRenamed { found.delegate?.peripheralDidUpdateName(found) }
         delegate?.centralManager(
@@ -59,7 +59,9 @@ extension CBCentralManager {
 
     private func nameChanged(_ peer: PeerID, _ name: String) {
         let renamed: CBPeripheral? = line.lock.withLock {
-            knowledge[peer, default: PeerKnowledge(peer: peer)].name = name
+            var known = memory.knowledge[peer] ?? PeerKnowledge(peer: peer)
+            known.name = name
+            memory.remember(known, isInUse: isInUse)
             if let adapter = line.adapterAddress { line.program.peers.named(peer, name, at: adapter) }
             guard let peripheral = peripherals[peer]?.object else { return nil }
             let old = peripheral.currentName
@@ -71,7 +73,7 @@ extension CBCentralManager {
 
     private func peerKnown(_ new: PeerKnowledge) {
         let event: (CBConnectionEvent, CBPeripheral)? = line.lock.withLock {
-            let old = knowledge.updateValue(new, forKey: new.peer)
+            let old = memory.remember(new, isInUse: isInUse)
             guard line.state == .poweredOn else { return nil }
             let identifier = learn(new.peer)
             guard new.isConnected != (old?.isConnected ?? false), let connectionEvents,

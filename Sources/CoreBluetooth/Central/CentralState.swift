@@ -36,7 +36,7 @@ extension CBCentralManager {
     func peripheral(for peer: PeerID) -> CBPeripheral {
         if let known = peripherals[peer]?.object { return known }
         let peripheral = CBPeripheral(peer: peer, identifier: learn(peer), manager: self)
-        peripheral.systemName = knowledge[peer]?.name ?? keptName(of: peer)
+        peripheral.systemName = memory.knowledge[peer]?.name ?? keptName(of: peer)
         peripherals[peer] = WeakPeripheral(object: peripheral)
         return peripheral
     }
@@ -50,15 +50,20 @@ extension CBCentralManager {
         guard let adapter = line.adapterAddress else {
             preconditionFailure("A peer has an identifier only while the radio is on.")
         }
+        if let known = memory.identifier(of: peer, seenBy: adapter) { return known }
         let identifier = UUID(peer: peer, seenBy: adapter)
-        if peers.updateValue(peer, forKey: identifier) == nil { line.program.peers.met(peer, at: adapter) }
+        memory.remember(identifier, of: peer, seenBy: adapter, isInUse: isInUse)
+        line.program.peers.met(peer, at: adapter)
         return identifier
     }
+
+    /// Whether the app has an object for `peer`. Called with the lock held.
+    func isInUse(_ peer: PeerID) -> Bool { peripherals[peer]?.object != nil }
 
     /// The peer that this host knows by an identifier, from this run of the program or an earlier one. Called with
     /// the lock held.
     func peer(_ identifier: UUID) -> PeerID? {
-        if let known = peers[identifier] { return known }
+        if let known = memory.peer(identifier) { return known }
         guard let adapter = line.adapterAddress else { return nil }
         return line.program.peers.peer(identifier, of: adapter)
     }
@@ -70,7 +75,7 @@ extension CBCentralManager {
     /// The services by which a connected peer is found. Called with the lock held.
     func servicesOfConnected(_ peer: PeerID) -> [BluetoothUUID] {
         var services: [BluetoothUUID] = []
-        if let known = knowledge[peer], known.isConnected { services = known.services }
+        if let known = memory.knowledge[peer], known.isConnected { services = known.services }
         if let own = peripherals[peer]?.object, own.linkState == .connected {
             services += (own.foundServices ?? []).map(\.uuid.bluetoothUUID)
         }

@@ -1,3 +1,4 @@
+import Backends
 import HostInterface
 
 /// Delivers callbacks on an app's queue.
@@ -8,8 +9,11 @@ final class DispatchCallbackExecutor: CallbackExecutor {
     private let isMain: Bool
     private static let mainMark = DispatchSpecificKey<Bool>()
     private let key = DispatchSpecificKey<Bool>()
+    /// To which what the callbacks make belongs.
+    private let place: any SessionFactory
 
-    init(_ queue: DispatchQueue?) {
+    init(_ queue: DispatchQueue?, place: any SessionFactory) {
+        self.place = place
         // On Linux each mention of the main queue makes a new object: it is recognised by a mark.
         DispatchQueue.main.setSpecific(key: Self.mainMark, value: true)
         isMain = queue == nil || queue?.getSpecific(key: Self.mainMark) == true
@@ -24,7 +28,9 @@ final class DispatchCallbackExecutor: CallbackExecutor {
     /// Whether the caller runs on the queue.
     var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 
-    func run(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+    func run(_ work: @escaping @Sendable () -> Void) {
+        queue.async { [place] in SessionProvider.with(place, work) }
+    }
 
     func settle() {
         // Twice, for a callback often puts its work behind itself on the same queue.

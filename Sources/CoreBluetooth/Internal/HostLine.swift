@@ -41,8 +41,8 @@ final class HostLine: @unchecked Sendable {
         channels = ChannelRegistry(lock: lock)
         isInTestedWorld = session.defaultExecutor != nil
         executor =
-            if let queue { DispatchCallbackExecutor(queue) } else {
-                session.defaultExecutor ?? DispatchCallbackExecutor(nil)
+            if let queue { DispatchCallbackExecutor(queue, place: place) } else {
+                session.defaultExecutor ?? DispatchCallbackExecutor(nil, place: place)
             }
     }
 

@@ -52,7 +52,7 @@ extension CBCentralManager {
         guard let peer = record.peer.peer, peripherals[peer] == nil else { return nil }
         let peripheral = CBPeripheral(peer: peer, identifier: record.peer.identifier, manager: self)
         peripherals[peer] = WeakPeripheral(object: peripheral)
-        peers[record.peer.identifier] = peer
+        memory.remember(record.peer.identifier, of: peer, seenBy: nil, isInUse: isInUse)
         peripheral.systemName = record.systemName
         peripheral.advertisedName = record.advertisedName
         peripheral.linkState = .connecting
