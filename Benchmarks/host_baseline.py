@@ -1,5 +1,6 @@
-"""host_baseline.py HCIPEER BENCHMARK [OPERATION...]: runs our host and Bumble's, one after the other, each against an
-hcipeer of its own; prints the medians of some runs as 'name value unit' lines, and their ratios."""
+"""host_baseline.py HCIPEER BENCHMARK [OPERATION...]: runs an app on our host, our host alone and Bumble's, one after
+the other, each against an hcipeer of its own; prints the medians of some runs as 'name value unit' lines, and how many
+times less than Bumble's the app and our host cost. The exit status is 1 if an app is above what is allowed."""
 import os
 import statistics
 import subprocess
@@ -13,6 +14,10 @@ RUNS = 3
 LIMIT = 120  # Seconds for one run.
 # How often each operation is done in a run.
 COUNTS = {"notify": 20_000, "write": 20_000, "read": 5_000, "scan": 20_000, "discover": 1}
+# How many times less than Bumble's host alone an app must cost, up to its delegate; and its memory, in MiB.
+LEAST = {"notify": 20, "write": 15, "read": 7, "scan": 40, "discover": 10}
+MOST_MEMORY = 20
+MOST_REQUESTS = 64
 
 
 def figures(operation, command, path):
@@ -20,7 +25,7 @@ def figures(operation, command, path):
     mode = "adv" if operation == "scan" else "central"
     peer = subprocess.Popen(
         [HCIPEER, "-u", path, "-m", mode, "-n", str(COUNTS[operation]), "-s", "244", "-M", "247", "-b", "64"],
-        stdout=subprocess.DEVNULL)
+        stdout=subprocess.PIPE, text=True)
     try:
         end = time.monotonic() + 5
         while not os.path.exists(path):
@@ -34,7 +39,13 @@ def figures(operation, command, path):
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
         rows = [line.split() for line in done.stdout.splitlines()]
-        return {name: (float(value), unit) for name, value, unit in rows}
+        found = {name: (float(value), unit) for name, value, unit in rows}
+        peer.kill()
+        # What the peer has counted: the requests of the discovery.
+        for row in (line.split() for line in peer.communicate()[0].splitlines()):
+            if row[:1] == ["peer_discovery_requests"]:
+                found[f"{rows[0][0].split('_')[0]}_discovery_requests"] = (float(row[1]), row[2])
+        return found
     finally:
         peer.kill()
         peer.wait()
@@ -55,16 +66,27 @@ def main():
     unknown = [operation for operation in operations if operation not in COUNTS]
     if unknown:
         sys.exit(f"There is no operation {unknown[0]}; there are {', '.join(COUNTS)}.")
+    complaints = []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "hci")
         for operation in operations:
             count = str(COUNTS[operation])
-            ours = measure(
-                operation, [BENCHMARK, "host", operation, "--radio", f"unix:{path}", "--count", count], path)
             bumble = measure(
                 operation, [sys.executable, os.path.join(HERE, "bumble_host.py"), operation, path, count], path)
-            ratio = ours[f"host_{operation}_cpu"][0] / bumble[f"bumble_{operation}_cpu"][0]
-            print(f"host_{operation}_cpu_of_bumble {ratio:.4g} ratio", flush=True)
+            for who in ("host", "app"):
+                ours = measure(
+                    operation, [BENCHMARK, who, operation, "--radio", f"unix:{path}", "--count", count], path)
+                ratio = bumble[f"bumble_{operation}_cpu"][0] / ours[f"{who}_{operation}_cpu"][0]
+                print(f"{who}_{operation}_times_less_than_bumble {ratio:.4g} ratio", flush=True)
+            if ratio < LEAST[operation]:
+                complaints.append(f"{operation}: {ratio:.3g} times less than Bumble, not {LEAST[operation]}")
+            if ours[f"app_{operation}_peak_memory"][0] > MOST_MEMORY:
+                complaints.append(f"{operation}: more than {MOST_MEMORY} MiB")
+            if ours.get("app_discovery_requests", (0,))[0] > MOST_REQUESTS:
+                complaints.append(f"{operation}: more than {MOST_REQUESTS} requests for the discovery")
+    for complaint in complaints:
+        print(complaint)
+    sys.exit(1 if complaints else 0)
 
 
 main()

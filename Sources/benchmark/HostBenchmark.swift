@@ -181,7 +181,7 @@ extension HostBenchmark {
 }
 
 /// What the process has used so far.
-private struct Usage {
+struct Usage {
     /// Seconds of processor time, in user and kernel mode.
     var processor: Double
     /// The most that it ever held, in MiB.

@@ -25,6 +25,8 @@ let usage = """
            benchmark scale [--page PATH]
            benchmark crowd
            benchmark host OPERATION --radio unix:PATH [--count N]
+           benchmark app OPERATION --radio unix:PATH [--count N]
+           benchmark work OPERATION [--count N]
 
     Prints figures as 'name value unit', a line each.
 
@@ -39,6 +41,9 @@ let usage = """
       crowd   ten phones in a room that connect to three devices each: when the last link comes, in simulated time
       host    one host of ours against Benchmarks/hcipeer at PATH: what an operation costs. OPERATION is one of
               notify, write, read, scan, discover
+      app     the same for an app over Apple's API, up to the call of its delegate on a queue of its own
+      work    a host's own work, without transport and controller, for Benchmarks/budgets to count. OPERATION is one of
+              \(WorkBenchmark.Operation.allCases.map(\.rawValue).joined(separator: ", "))
     """
 
 /// The words that are no options, and the options with their values.
@@ -84,13 +89,26 @@ func run() {
     case ("model", nil):
         let model = ModelPage(seeds: count ?? 1000) { $0.print() }
         if let page { write(model.text, to: page) }
-    case ("host", let name?):
+    case (let who?, let name?) where who == "host" || who == "app":
         guard let operation = HostBenchmark.Operation(rawValue: name) else {
             stop("There is no operation \(name).\n\(usage)", status: 2)
         }
-        guard let radio, radio.hasPrefix("unix:") else { stop("host needs --radio unix:PATH.\n\(usage)", status: 2) }
+        guard let radio, radio.hasPrefix("unix:") else {
+            stop("\(who) needs --radio unix:PATH.\n\(usage)", status: 2)
+        }
         let path = String(radio.dropFirst("unix:".count))
-        HostBenchmark(operation, total: count ?? 20_000, path: path).run().forEach { $0.print() }
+        let count = count ?? 20_000
+        let figures =
+            who == "host"
+            ? HostBenchmark(operation, total: count, path: path).run()
+            : AppBenchmark(operation, total: count, path: path).run()
+        figures.forEach { $0.print() }
+    case ("work", let name?):
+        guard let operation = WorkBenchmark.Operation(rawValue: name) else {
+            stop("There is no operation \(name).\n\(usage)", status: 2)
+        }
+        let heard = WorkBenchmark().run(operation, count: count ?? 1000)
+        Measurement(name: "work_\(name)_events", value: Double(heard), unit: "n").print()
     case ("--help", _), ("-h", _): print(usage)
     default: stop("These words make no benchmark: \(arguments.words.joined(separator: " ")).\n\(usage)", status: 2)
     }
