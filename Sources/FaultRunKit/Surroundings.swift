@@ -136,20 +136,25 @@ extension Player {
 
     private func nextSecurityRequest() -> HostRequest? {
         switch generator.next(below: 12) {
-        case 0...2: .security(.secure(peer, authenticated: generator.isChosen(outOf100: 25)))
-        case 3, 4: .security(.setPolicy(generator.isChosen(outOf100: 85) ? newPolicy() : nil))
-        case 5: .security(.removeBond(peer))
-        case 6: .security(.listBonds)
-        // Perhaps one that was replaced since.
-        case 7: surroundings.bonds.isEmpty ? nil : .security(.importBonds(surroundings.bonds))
-        case 8: .security(.makeOutOfBandData)
-        case 9: board.shares[peer].map { .security(.setOutOfBandData(peer, $0)) }
-        case 10: .security(.readLink(peer))
+        case 0...2: return .security(.secure(peer, authenticated: generator.isChosen(outOf100: 25)))
+        case 3, 4: return .security(.setPolicy(generator.isChosen(outOf100: 85) ? newPolicy() : nil))
+        case 5: return .security(.removeBond(peer))
+        case 6: return .security(.listBonds)
+        case 7: return importBonds()
+        case 8: return .security(.makeOutOfBandData)
+        case 9: return board.shares[peer].map { .security(.setOutOfBandData(peer, $0)) }
+        case 10: return .readLink(peer)
         default:
-            chosen(surroundings.characteristics).map {
+            return chosen(surroundings.characteristics).map {
                 .security(.writeSigned(peer, $0.value, value: commandLedger.newValue(length: 8).value))
             }
         }
+    }
+
+    /// Takes back what the host once showed, some of it replaced or removed since.
+    private func importBonds() -> HostRequest? {
+        guard !surroundings.bonds.isEmpty else { return nil }
+        return .security(.importBonds(surroundings.bonds))
     }
 
     // MARK: Channels
