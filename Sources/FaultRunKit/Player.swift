@@ -215,7 +215,7 @@ extension Player {
         case .channel(let channel): began(channel)
         case .bonds(let bonds): if !bonds.isEmpty { surroundings.bonds = bonds }
         case .outOfBand(let share): board.shares[own] = share
-        case .done, .connected, .value, .rssi, .includedServices, .descriptors, .advertising, .link: break
+        case .done, .connected, .value, .rssi, .includedServices, .descriptors, .advertising, .link, .openWork: break
         }
     }
 

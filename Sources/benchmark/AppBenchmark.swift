@@ -39,14 +39,14 @@ final class AppBenchmark: NSObject, @unchecked Sendable {
     }
 
     /// Runs to the end, a minute at most.
-    func run() -> [Measurement] {
+    func run() -> [BenchmarkKit.Measurement] {
         if done.wait(timeout: .now() + 60) == .timedOut { failure = "no end within a minute" }
         if let failure { stop("app \(operation.rawValue): \(failure)") }
         let each = (end.processor - begin.processor) / Double(count) * 1_000_000
         return [
-            Measurement(name: "app_\(operation.rawValue)_count", value: Double(count), unit: "n"),
-            Measurement(name: "app_\(operation.rawValue)_cpu", value: each, unit: "us"),
-            Measurement(name: "app_\(operation.rawValue)_peak_memory", value: end.megabytes, unit: "MiB"),
+            BenchmarkKit.Measurement(name: "app_\(operation.rawValue)_count", value: Double(count), unit: "n"),
+            BenchmarkKit.Measurement(name: "app_\(operation.rawValue)_cpu", value: each, unit: "us"),
+            BenchmarkKit.Measurement(name: "app_\(operation.rawValue)_peak_memory", value: end.megabytes, unit: "MiB"),
         ]
     }
 
