@@ -48,7 +48,8 @@ extension Player {
         }
         if surroundings.services.isEmpty { return .discoverServices(peer, only: nil) }
         if surroundings.characteristics.isEmpty {
-            return chosen(surroundings.services).map { .discoverCharacteristics(peer, of: $0) }
+            let own = surroundings.services.filter { $0.uuid == .uuid16(0xFFF0) }
+            return chosen(own.isEmpty ? surroundings.services : own).map { .discoverCharacteristics(peer, of: $0) }
         }
         return switch generator.next(below: 10) {
         case 0...1: notify()
@@ -108,6 +109,7 @@ extension Player {
     }
 
     static var guardedType: BluetoothUUID { .uuid16(0xFFF3) }
+    private static var programTypes: Set<BluetoothUUID> { [.uuid16(0xFFF1), .uuid16(0xFFF2), guardedType] }
 
     private func notify() -> HostRequest? {
         chosen(surroundings.published.flatMap(\.characteristics)).map {
@@ -122,7 +124,9 @@ extension Player {
     }
 
     private func use(_ characteristic: RemoteCharacteristic) -> HostRequest {
-        switch generator.next(below: 8) {
+        // What belongs to the peer's host takes writes that no program hears of, as Client Supported Features does.
+        guard Self.programTypes.contains(characteristic.uuid) else { return .read(peer, characteristic.value) }
+        return switch generator.next(below: 8) {
         case 0, 1: .read(peer, characteristic.value)
         case 2: .write(peer, characteristic.value, value: commandLedger.newValue(length: 8).value, withResponse: false)
         case 3: .subscribe(peer, characteristic, .notifications)
@@ -145,7 +149,7 @@ extension Player {
         case 9: return board.shares[peer].map { .security(.setOutOfBandData(peer, $0)) }
         case 10: return .readLink(peer)
         default:
-            return chosen(surroundings.characteristics).map {
+            return chosen(surroundings.characteristics.filter { Self.programTypes.contains($0.uuid) }).map {
                 .security(.writeSigned(peer, $0.value, value: commandLedger.newValue(length: 8).value))
             }
         }
