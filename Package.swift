@@ -7,6 +7,7 @@ let package = Package(
         .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
         .library(name: "BluetoothExtensions", targets: ["BluetoothExtensions"]),
         .library(name: "BluetoothSimulation", targets: ["BluetoothSimulation"]),
+        .library(name: "BluetoothSimulationTesting", targets: ["BluetoothSimulationTesting"]),
         .library(name: "BluetoothToolkit", targets: ["BluetoothToolkit"]),
         .executable(name: "ble", targets: ["ble"]),
         .executable(name: "conformance", targets: ["conformance"]),
@@ -49,8 +50,8 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "Host", "HostInterface", "VirtualController", "HCI", "LinkLayer", "BluetoothTypes", "ByteCodec",
-                "EventLoop",
+                "Host", "HostInterface", "VirtualController", "HCITransport", "HCI", "ATT", "L2CAP", "LinkLayer",
+                "BluetoothCrypto", "BluetoothTypes", "ByteCodec", "EventLoop",
             ]),
         .target(name: "LocalSession", dependencies: ["Host", "HostInterface", "EventLoop"]),
         .target(
@@ -78,6 +79,8 @@ let package = Package(
                 "CoreBluetooth", "Backends", "Simulation", "Host", "HostInterface", "Storage", "BluetoothTypes",
                 "EventLoop",
             ]),
+        // Apart, for it needs Swift Testing, which a program does not have.
+        .target(name: "BluetoothSimulationTesting", dependencies: ["BluetoothSimulation"]),
         .target(name: "BluetoothToolkit", dependencies: ["CoreBluetooth"]),
         // Layer 8: executables.
         .target(
@@ -223,8 +226,8 @@ let package = Package(
         .testTarget(
             name: "CoreBluetoothTests",
             dependencies: [
-                "CoreBluetooth", "BluetoothSimulation", "ResumingTransfer", "Backends", "BluetoothTypes",
-                "HostInterface",
+                "CoreBluetooth", "BluetoothSimulation", "BluetoothSimulationTesting", "ResumingTransfer", "Backends",
+                "Simulation", "BluetoothTypes", "HostInterface",
             ]),
         .testTarget(name: "InterfaceTests", dependencies: ["CoreBluetooth", "BluetoothSimulation"]),
         .testTarget(

@@ -220,6 +220,13 @@ install_peers() {
     cp "$requirements" "$folder/requirements.txt"
 }
 
+# --- What reads captures, for the tests
+
+prepare_tshark() {
+    need tshark has_command tshark
+    install_missing
+}
+
 # --- The virtual machines with BlueZ, for the tests
 
 # Installs what they need and builds their images, into .cache/bluez-vm.

@@ -4,6 +4,7 @@ import Glibc
 package import HCITransport
 import Host
 import HostInterface
+import Simulation
 import Storage
 
 /// Opens the radio that an address names.
@@ -79,10 +80,10 @@ package enum DefaultRadio {
                 try StreamTransport.open(serial: device, baud: baud, on: loop)
             }
         case .simulated(world: nil): return SimulatedPlace.open()
-        case .simulated(.some):
-            return unavailable(
-                "The radio \(address) is of a kind that this version cannot open. Use simulated, hci:NUMBER, "
-                    + "serial:DEVICE@BAUD, tcp:HOST:PORT or unix:PATH.")
+        case .simulated(let file?):
+            do throws(WorldFileError) { return SimulatedPlace.open(try WorldFile.read(file)) } catch {
+                return unavailable("The world of the radio \(address) cannot be made. \(error)")
+            }
         }
     }
 

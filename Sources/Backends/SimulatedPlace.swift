@@ -1,37 +1,46 @@
 import BluetoothTypes
+import Host
+import HostInterface
 import Simulation
 import Storage
 
-/// The world that comes with the library, for programs whose radio is `simulated`: this computer, and what lies around.
+/// The worlds for programs whose radio is `simulated`: this computer, and what lies around.
 enum SimulatedPlace {
-    /// Starts the world on a thread of its own, a second a second, and gives this computer's radio in it.
-    static func open() -> any SessionFactory {
-        let world = World(seed: 1)
-        let computer = HostedDevice(in: world, name: "Linux", address: DeviceAddress(0x0200_0000_0001))
-        for (index, neighbour) in neighbours.enumerated() {
-            let address = DeviceAddress(0x0200_0000_0010 + UInt64(index))
-            let device = HostedDevice(
-                in: world, name: neighbour.name, address: address, position: Position(x: neighbour.metres))
-            ScriptedPeripheral(neighbour.script(neighbour.name, address), on: device).start()
-        }
-        WorldThread(world, pace: .realTime).start()
+    /// Starts the world that comes with the library on a thread of its own, a second a second, and gives this
+    /// computer's radio in it.
+    static func open() -> any SessionFactory { open(standard) }
+
+    /// The same with a world from a file.
+    static func open(_ file: WorldFile) -> any SessionFactory {
+        let place = PlayedWorld(file)
+        WorldThread(place.world, pace: .realTime).start()
         // What is learnt of a made-up world is not mixed into what the user's programs know.
-        return SimulatedRadio(
-            device: computer, runsOnTheWorldsLoop: false, program: ProgramRun.nameOfThisProcess,
+        let radio = SimulatedRadio(
+            device: place.program.hosted, runsOnTheWorldsLoop: false, program: ProgramRun.nameOfThisProcess,
             state: .ofEnvironment() ?? .inMemory())
+        // It lasts as long as the process.
+        radio.keep(place)
+        return radio
     }
 
-    private struct Neighbour {
-        var name: String
-        var metres: Double
-        var script: (String, DeviceAddress) -> PeripheralScript
-    }
-
-    private static var neighbours: [Neighbour] {
-        [
-            Neighbour(name: "KL940704079", metres: 2) { .smartLock(name: $0, address: $1) },
-            Neighbour(name: "Sensor", metres: 4) { .addressBeacon(name: $0, address: $1) },
-            Neighbour(name: "Strap", metres: 6) { .heartRateSensor(name: $0, address: $1) },
+    private static var standard: WorldFile {
+        var file = WorldFile(seed: 1)
+        file.program = device("Linux", 0x0200_0000_0001, nil, metres: 0)
+        file.devices = [
+            device("KL940704079", 0x0200_0000_0010, .smartLock, metres: 2),
+            device("Sensor", 0x0200_0000_0011, .counter, metres: 4),
+            device("Strap", 0x0200_0000_0012, .heartRateStrap, metres: 6),
         ]
+        return file
+    }
+
+    private static func device(_ name: String, _ address: UInt64, _ kind: ReadyKind?, metres: Double)
+        -> WorldFile.Device
+    {
+        var device = WorldFile.Device(name: name)
+        device.address = DeviceAddress(address)
+        device.position = Position(x: metres)
+        device.role = kind.map { .ready($0) }
+        return device
     }
 }

@@ -16,6 +16,7 @@ package final class SimulatedRadio: SessionFactory {
     private let programName: String
     private let state: Mutex<StateDirectory>
     private let run: Mutex<ProgramRun>
+    private let kept = Mutex<PlayedWorld?>(nil)
 
     /// - Parameters:
     ///   - runsOnTheWorldsLoop: whether callbacks of managers without a queue run on the world's loop, as in a test
@@ -58,6 +59,9 @@ package final class SimulatedRadio: SessionFactory {
         }
         ended.end()
     }
+
+    /// Holds on to the world that its device is in.
+    func keep(_ world: PlayedWorld) { kept.withLock { $0 = world } }
 
     package func report(_ line: String) { onReport(line) }
 

@@ -1,6 +1,7 @@
 import BluetoothTypes
 import CoreBluetooth
 import EventLoop
+import Host
 package import Simulation
 import Synchronization
 
@@ -50,12 +51,76 @@ public final class BluetoothWorld {
     /// The world itself, for tools of this package that look deeper.
     package let world: World
     let programs = ProgramList()
-    private let reportList = ReportList()
+    let reportList = ReportList()
+
+    /// The file's world, if it is one, and its devices in the order of the file.
+    private let played: PlayedWorld?
+    /// Its devices, in the order in which they were added.
+    public private(set) var devices: [SimulatedDevice] = []
+    private var scripted: [HostedDevice] = []
+    /// What devices of the file do and what is on the air, once somebody asks for it.
+    private let tellings = Tellings()
 
     /// - Parameter seed: which of the possible courses of events this world takes.
-    public init(seed: UInt64 = 0) { world = World(seed: seed) }
+    public init(seed: UInt64 = 0) {
+        world = World(seed: seed)
+        played = nil
+        WorldRecordings.current?.add(self)
+    }
+
+    /// The world of a file: Documentation/Worlds.md has the format.
+    ///
+    /// - Parameters:
+    ///   - path: a path.
+    ///   - seed: in the place of the file's.
+    /// - Throws: ``WorldFileProblem``, which says what is wrong where.
+    public convenience init(contentsOf path: String, seed: UInt64? = nil) throws {
+        do { self.init(try WorldFile.read(path), seed: seed) } catch {
+            throw WorldFileProblem(description: error.description)
+        }
+    }
+
+    package init(_ file: WorldFile, seed: UInt64? = nil) {
+        let tellings = tellings
+        var configuration = HostConfiguration()
+        configuration.readsOverflowArea = true
+        let played = PlayedWorld(file, seed: seed, programHost: configuration) { device, what, octets in
+            tellings.take?(device, what, octets)
+        }
+        self.played = played
+        world = played.world
+        devices = played.devices.map { SimulatedDevice($0.hosted, $0.entry.name, in: self, reports: reportList) }
+        WorldRecordings.current?.add(self)
+    }
+
+    /// The device on which the app of a world file runs: run it by ``SimulatedDevice/run(_:)`` or
+    /// ``SimulatedDevice/start(_:)``. A world without a file gets a phone at the origin when it is first asked for.
+    public private(set) lazy var program: SimulatedDevice =
+        if let played {
+            SimulatedDevice(played.program.hosted, played.program.entry.name, in: self, reports: reportList)
+        } else {
+            addDevice("Phone")
+        }
+
+    /// The first device of that name.
+    public func device(named name: String) -> SimulatedDevice? { devices.first { $0.name == name } }
+
+    func told(_ device: String, _ what: String, _ octets: [UInt8]?) { tellings.take?(device, what, octets) }
+
+    /// Lets a script play as long as the world lasts.
+    func play(_ script: ScriptedPeripheral) {
+        scripted.append(script.device)
+        script.start()
+    }
+
+    /// Is told what devices do that is not on the air.
+    package func onTell(_ take: @escaping (_ device: String, _ what: String, _ octets: [UInt8]?) -> Void) {
+        tellings.take = take
+    }
 
     deinit {
+        // Device and script hold each other.
+        for device in scripted { device.device.onPowerChange = nil }
         // Async programs that still wait would wait for ever.
         programs.cancelAll()
         world.run(for: .zero)
@@ -93,8 +158,10 @@ public final class BluetoothWorld {
             }
             deviceAddress = parsed
         }
-        return SimulatedDevice(
+        let device = SimulatedDevice(
             name, address: deviceAddress, at: position, mtu: UInt16(mtu), in: self, reports: reportList)
+        devices.append(device)
+        return device
     }
 
     /// Lets time pass.
@@ -118,6 +185,16 @@ public final class BluetoothWorld {
     public func schedule(at time: Duration, _ action: @escaping () -> Void) {
         world.schedule(at: Instant(sinceStart: time), action)
     }
+}
+
+/// What is wrong with a world file: `office.json:12:5: devices[2].position: it must be a list, not a text`.
+public struct WorldFileProblem: Error, CustomStringConvertible, Sendable {
+    public let description: String
+}
+
+/// Who listens to what devices do.
+private final class Tellings {
+    var take: ((String, String, [UInt8]?) -> Void)?
 }
 
 /// Reports come from whatever thread an app calls on.

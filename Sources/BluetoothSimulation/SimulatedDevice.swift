@@ -4,7 +4,7 @@ import CoreBluetooth
 import EventLoop
 import Host
 import HostInterface
-import Simulation
+package import Simulation
 
 /// A device of a ``BluetoothWorld``: a phone, a lock, whatever its programs make of it.
 public final class SimulatedDevice {
@@ -13,25 +13,33 @@ public final class SimulatedDevice {
     /// `AA:BB:CC:DD:EE:FF`.
     public let address: String
     let hosted: HostedDevice
+    /// The device itself, for tools of this package that look deeper.
+    package var simulated: Device { hosted.device }
     let radio: SimulatedRadio
     let executor: WorldExecutor
     let programs: ProgramList
 
-    init(
+    convenience init(
         _ name: String, address: DeviceAddress, at position: BluetoothWorld.Position, mtu: UInt16,
         in world: BluetoothWorld, reports: ReportList
     ) {
-        self.name = name
-        self.address = address.description
-        executor = WorldExecutor(world.world)
-        programs = world.programs
         var configuration = HostConfiguration()
         configuration.deviceName = name
         configuration.preferredMTU = mtu
         configuration.readsOverflowArea = true
-        hosted = HostedDevice(
+        let hosted = HostedDevice(
             in: world.world, name: name, address: address, position: Simulation.Position(position),
             host: configuration)
+        self.init(hosted, name, in: world, reports: reports)
+    }
+
+    /// A device that is there already.
+    init(_ hosted: HostedDevice, _ name: String, in world: BluetoothWorld, reports: ReportList) {
+        self.name = name
+        self.hosted = hosted
+        address = hosted.device.address.description
+        executor = WorldExecutor(world.world)
+        programs = world.programs
         let report: @Sendable (String) -> Void = { [world = world.world] text in
             reports.append(BluetoothWorld.Report(time: world.timeForAnyThread.sinceStart, device: name, text: text))
         }

@@ -21,6 +21,10 @@ extension CommandSyntax {
                 name: "--capture", value: "FILE",
                 help: "with NAME: record what passes between phone and controller,\nas Wireshark and btmon read it"),
             OptionSyntax(
+                name: "--air-capture", value: "FILE",
+                help: "with NAME: record all packets of the air, with channel,\nstrength and PHY, as Wireshark reads it"
+            ),
+            OptionSyntax(
                 name: "--radio", value: "ADDRESS",
                 help: "play the same programs on another radio, in real time,\nagainst whatever is there"),
             OptionSyntax(
@@ -102,6 +106,6 @@ extension CommandSyntax {
 
     package static let all = [
         demo, scan, connect, browse, read, write, subscribe, pair, bonds, advertise, serve, send, receive, soak,
-        doctor, capture, adapters, air, completion, help,
+        simulate, doctor, capture, adapters, air, completion, help,
     ]
 }

@@ -66,6 +66,7 @@ package struct Tool {
         case CommandSyntax.capture.name: try CaptureCommand(tool: self, arguments: parsed).run()
         case CommandSyntax.completion.name: say(try CompletionCommand.script(parsed))
         case CommandSyntax.soak.name: try SoakCommand(tool: self, arguments: parsed).run()
+        case CommandSyntax.simulate.name: try SimulateCommand(tool: self, arguments: parsed).run()
         case CommandSyntax.doctor.name: try DoctorCommand(tool: self, arguments: parsed).run()
         default: preconditionFailure("\(command.name) is declared, but nothing carries it out.")
         }

@@ -3,6 +3,7 @@ import ConformanceKit
 import Foundation
 import HCI
 import HCITransport
+import Simulation
 
 /// Formats that are read at one go.
 enum FormatTargets {
@@ -20,6 +21,12 @@ enum FormatTargets {
 
     static func vectorFile(_ input: [UInt8]) {
         _ = try? VectorFile(Data(input)).play()
+    }
+
+    static func worldFile(_ input: [UInt8]) {
+        guard let file = try? WorldFile(json: input, profile: { _ in input }), file.devices.count <= 20 else { return }
+        let played = PlayedWorld(file)
+        played.world.run(for: .milliseconds(100))
     }
 
     static func text(_ input: [UInt8]) {

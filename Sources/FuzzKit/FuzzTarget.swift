@@ -22,6 +22,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     /// What scanners hear, in both forms of the controller's reports.
     case advertisingReports = "advertising-reports"
     case vectorFile = "vector-file"
+    /// A world file, and a moment of the world that it describes.
+    case worldFile = "world-file"
     case text
     /// Bumble's key store.
     case bumbleKeys = "bumble-keys"
@@ -55,6 +57,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .channels: MachineTargets.channels(Script(input))
         case .advertisingReports: MachineTargets.advertisingReports(Script(input))
         case .vectorFile: FormatTargets.vectorFile(input)
+        case .worldFile: FormatTargets.worldFile(input)
         case .text: FormatTargets.text(input)
         case .bumbleKeys: FileTargets.bumbleKeys(input)
         case .blueZInfo: FileTargets.blueZInfo(input)

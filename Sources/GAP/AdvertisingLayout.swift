@@ -6,7 +6,7 @@ package import BluetoothTypes
 /// - Services follow in the order given, one list for each width. One that does not fit is left out, and the list of
 ///   its width is then of the type *incomplete*. Services stand in the advertisement only, since scanners filter by
 ///   them and need not ask for a scan response.
-/// - Manufacturer data goes where there is room, the advertisement first.
+/// - Manufacturer data, then service data, goes where there is room, the advertisement first.
 /// - The name stands complete in the advertisement if it fits there, else complete in the scan response, else
 ///   shortened in the scan response, cut between two characters.
 ///
@@ -21,17 +21,25 @@ package struct AdvertisingLayout: Equatable, Sendable {
     package private(set) var omittedServices: [BluetoothUUID] = []
     package private(set) var isNameShortened = false
     package private(set) var isManufacturerDataOmitted = false
+    package private(set) var isServiceDataOmitted = false
 
     /// - Parameters:
     ///   - manufacturerData: the company identifier, least significant octet first, then the data.
     ///   - flags: `nil` for none.
     package init(
         localName: String? = nil, services: [BluetoothUUID] = [], manufacturerData: [UInt8]? = nil,
-        flags: UInt8? = 0x06
+        serviceData: AdvertisingData.ServiceData? = nil, flags: UInt8? = 0x06
     ) {
         if let flags { advertisingData += structure(.flags, [flags]) }
         place(services)
-        if let manufacturerData { place(manufacturerData: manufacturerData) }
+        if let manufacturerData {
+            isManufacturerDataOmitted = !place(data: structure(.manufacturerData, manufacturerData))
+        }
+        if let serviceData {
+            let octets = serviceData.service.octets
+            let type = serviceDataType(ofWidth: octets.count)
+            isServiceDataOmitted = !place(data: structure(type, octets + serviceData.data))
+        }
         if let localName, !localName.isEmpty { place(name: localName) }
     }
 
@@ -69,15 +77,24 @@ package struct AdvertisingLayout: Equatable, Sendable {
         }
     }
 
-    private mutating func place(manufacturerData: [UInt8]) {
-        let structure = structure(.manufacturerData, manufacturerData)
+    private func serviceDataType(ofWidth width: Int) -> AdvertisingDataType {
+        switch width {
+        case 2: .serviceData16
+        case 4: .serviceData32
+        default: .serviceData128
+        }
+    }
+
+    /// - Returns: whether there is room for it.
+    private mutating func place(data structure: [UInt8]) -> Bool {
         if advertisingData.count + structure.count <= Self.capacity {
             advertisingData += structure
         } else if structure.count <= Self.capacity {
             scanResponseData += structure
         } else {
-            isManufacturerDataOmitted = true
+            return false
         }
+        return true
     }
 
     private mutating func place(name: String) {

@@ -91,7 +91,8 @@ extension Host {
         guard policy.isInBackground else {
             return AdvertisingLayout(
                 localName: contents.lazy.compactMap(\.localName).first, services: services,
-                manufacturerData: contents.lazy.compactMap(\.manufacturerData).first)
+                manufacturerData: contents.lazy.compactMap(\.manufacturerData).first,
+                serviceData: contents.lazy.compactMap(\.serviceData).first)
         }
         guard policy.backgroundModes.contains(.peripheral) else { return nil }
         return AdvertisingLayout(manufacturerData: services.isEmpty ? nil : OverflowArea(services).manufacturerData)

@@ -118,6 +118,8 @@ package struct AdvertisementContent: Equatable, Sendable {
     package var services: [BluetoothUUID] = []
     /// Company identifier (2 octets, little-endian) and data; not offered by Apple's API.
     package var manufacturerData: [UInt8]?
+    /// Not offered by Apple's API either.
+    package var serviceData: AdvertisingData.ServiceData?
     package var isConnectable = true
 
     package init(

@@ -27,11 +27,16 @@ package final class Device {
     package var hciFault: ((_ direction: HCIDirection, _ packet: [UInt8]) -> [[UInt8]])?
 
     unowned let world: World
+    package var owningWorld: World { world }
     private var controllerStorage: VirtualController!
     private var makeHost: ((_ send: @escaping ([UInt8]) -> Void) -> any HCIHost)?
     /// Counts the hosts, so that what an earlier one sends late goes nowhere.
     private(set) var generation = 0
-    let transmitPower: Double
+    /// In dBm.
+    var transmitPower: Double
+    /// Of its controller: how long its data packets may be, and how many it holds.
+    let aclLength: UInt16
+    let aclCount: UInt8
     let controllerParticipant: Int
     let hostParticipant: Int
 
@@ -60,6 +65,8 @@ package final class Device {
         self.world = world
         address = configuration.address
         transmitPower = Double(configuration.transmitPower)
+        aclLength = configuration.aclLength
+        aclCount = configuration.aclCount
         (controllerParticipant, hostParticipant) = participants
         controllerStorage = VirtualController(configuration, surroundings: self, generator: generator)
         world.medium.note(power: transmitPower, gain: antenna.gain)

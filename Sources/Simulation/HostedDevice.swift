@@ -23,6 +23,8 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
     private let currentPolicy = Mutex(ProgramPolicy())
     /// Takes a sentence for the programs' developer; see ``Host/onAdvice``.
     package var onAdvice: ((String) -> Void)?
+    /// What is wrong with it.
+    package private(set) lazy var faults = FaultyLine(self)
 
     package var loop: any AdapterLoop { world }
 
@@ -46,10 +48,29 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
             let host = Host(configuration: configuration, bonds: self.bonds, randomness: randomness, send: send)
             self.host = host
             host.onAdvice = { [unowned self] text in onAdvice?(text) }
+            host.onTrouble = { [unowned self] trouble in repair(trouble) }
             host.impose(policy, at: world.now)
             host.powerOn(at: world.now)
             return host
         }
+    }
+
+    /// As a system does: a controller that reports an error of its own is reset, one that does not answer is given up.
+    private func repair(_ trouble: AdapterTrouble) {
+        world.schedule(after: .milliseconds(100)) { [weak self] in
+            guard let self else { return }
+            withHost { [now = world.now] host in
+                switch trouble {
+                case .hardwareError: host.powerOn(at: now)
+                case .hangs, .unusable: host.lose(showing: .unsupported(reason: "\(trouble)"), at: now)
+                }
+            }
+        }
+    }
+
+    /// Its bonds, as they are kept now.
+    package var keptBonds: [BondRecord] {
+        do throws(BondStorageError) { return try bonds.bonds(of: device.address) } catch { return [] }
     }
 
     package func withHost(_ body: (Host) -> Void) {

@@ -9,6 +9,11 @@ package enum HCIDirection: Sendable {
     case hostToController, controllerToHost
 }
 
+/// What becomes of a fault.
+package enum FaultMoment: String, Sendable {
+    case begins, ends, strikes
+}
+
 /// Devices, the air between them, and a clock of their own. The same seed gives the same run, to the bit.
 ///
 /// Time moves when nobody has anything to do, and only then: when the inbox and all HCI lines are empty and whoever
@@ -32,6 +37,10 @@ package final class World: AdapterLoop, @unchecked Sendable {
         let generation: Int
         let direction: HCIDirection
         let packet: [UInt8]
+        /// Whether faults of the line have had their say.
+        var isFinal = false
+        /// Whether it has been held up, if it was to be.
+        var isDue = false
     }
 
     private let inbox = Mutex(Inbox())
@@ -56,6 +65,12 @@ package final class World: AdapterLoop, @unchecked Sendable {
 
     /// A fault of the air: changes a packet as it begins, its CRC with it.
     package var airFault: ((inout RadioFrame) -> Void)?
+
+    /// Is told of the faults of devices' lines: when they are put in and taken out, and each time they strike.
+    package var faultTap: ((_ at: Instant, _ device: Device, _ fault: SimulatedFault, _ moment: FaultMoment) -> Void)?
+
+    /// Packets between hosts and controllers that are held up.
+    package var lineDelays: LineDelays?
 
     let medium: Medium
     /// Where a clock outside says the world should be by now; a world without one runs as fast as it can.
@@ -102,6 +117,35 @@ package final class World: AdapterLoop, @unchecked Sendable {
     package var airTap: ((AirPacket) -> Void)? {
         get { medium.tap }
         set { medium.tap = newValue }
+    }
+
+    // MARK: Watching
+
+    /// Adds somebody who sees what ``hciTap`` sees, after those who are there.
+    package func addHCITap(_ tap: @escaping (Instant, Device, HCIDirection, [UInt8]) -> Void) {
+        let before = hciTap
+        hciTap = { now, device, direction, packet in
+            before?(now, device, direction, packet)
+            tap(now, device, direction, packet)
+        }
+    }
+
+    /// The same for ``airTap``.
+    package func addAirTap(_ tap: @escaping (AirPacket) -> Void) {
+        let before = airTap
+        airTap = { packet in
+            before?(packet)
+            tap(packet)
+        }
+    }
+
+    /// The same for ``faultTap``.
+    package func addFaultTap(_ tap: @escaping (Instant, Device, SimulatedFault, FaultMoment) -> Void) {
+        let before = faultTap
+        faultTap = { now, device, fault, moment in
+            before?(now, device, fault, moment)
+            tap(now, device, fault, moment)
+        }
     }
 
     // MARK: Building
@@ -256,6 +300,17 @@ package final class World: AdapterLoop, @unchecked Sendable {
         deliveries.append(Delivery(device: device, generation: device.generation, direction: direction, packet: packet))
     }
 
+    /// Puts a packet on a device's line, behind its faults.
+    func inject(_ packet: [UInt8], of device: Device, _ direction: HCIDirection) {
+        deliveries.append(
+            Delivery(
+                device: device, generation: device.generation, direction: direction, packet: packet, isFinal: true))
+    }
+
+    func note(_ fault: SimulatedFault, of device: Device, _ moment: FaultMoment) {
+        faultTap?(now, device, fault, moment)
+    }
+
     private func deliverAll() {
         while !deliveries.isEmpty {
             var batch = spareDeliveries
@@ -271,8 +326,26 @@ package final class World: AdapterLoop, @unchecked Sendable {
         let device = delivery.device
         // The lines of a device without power are empty, and the next host gets nothing of the one before.
         guard device.isOnAir, delivery.generation == device.generation else { return }
-        guard let fault = device.hciFault else { return takeIn(delivery.packet, delivery.direction, of: device) }
+        if let lineDelays, !delivery.isDue {
+            guard !holds(delivery, lineDelays) else { return }
+        }
+        guard !delivery.isFinal, let fault = device.hciFault else {
+            return takeIn(delivery.packet, delivery.direction, of: device)
+        }
         for packet in fault(delivery.direction, delivery.packet) { takeIn(packet, delivery.direction, of: device) }
+    }
+
+    /// Whether a packet is held up; it comes later then.
+    private func holds(_ delivery: Delivery, _ delays: LineDelays) -> Bool {
+        guard let delay = delays.next(delivery.packet, of: delivery.device, delivery.direction, at: now) else {
+            return false
+        }
+        schedule(after: delay) { [unowned self] in
+            var due = delivery
+            due.isDue = true
+            deliveries.append(due)
+        }
+        return true
     }
 
     private func takeIn(_ packet: [UInt8], _ direction: HCIDirection, of device: Device) {

@@ -143,9 +143,9 @@ struct DeviceCommandTests {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("profile-\(UUID().uuidString).json")
         defer { try? FileManager.default.removeItem(at: file) }
         for (text, sentence) in [
-            ("{", "the profile"), (#"{"services":[]}"#, "has no \"name\""),
+            ("{", ":1:2: "), (#"{"services":[]}"#, "has no \"name\""),
             (#"{"name":"A","services":[{"uuid":"xyz","characteristics":[]}]}"#, "is no UUID"),
-            (shouting, "the property \"shout\""),
+            (shouting, "\"shout\" is no property"),
         ] {
             try Data(text.utf8).write(to: file)
             let result = run("serve", file.path)

@@ -29,8 +29,11 @@ struct ImportTests {
             // 3: the boundary, and one adapter.
             "HostInterface": layer0,
             "Host": host,
-            // 4: where bonds are kept; a world of hosts, and the ways to reach one. The medium carries link-layer PDUs.
-            "Simulation": layer0.union(["Host", "HostInterface", "VirtualController", "HCI", "LinkLayer"]),
+            // 4: where bonds are kept; a world of hosts, and the ways to reach one. The medium carries link-layer PDUs,
+            // and the faults change PDUs of all layers and cut streams as a transport does.
+            "Simulation": layer0.union([
+                "Host", "HostInterface", "VirtualController", "HCITransport", "HCI", "L2CAP", "ATT", "LinkLayer",
+            ]),
             "LocalSession": layer0.union(["Host", "HostInterface"]),
             "BondFiles": layer0.union(["Host", "HostInterface", "Storage"]),
             // 5 and 6: who picks a session, and Apple's API.
@@ -41,6 +44,7 @@ struct ImportTests {
             "BluetoothSimulation": layer0.union([
                 "CoreBluetooth", "Backends", "Simulation", "Host", "HostInterface", "Storage",
             ]),
+            "BluetoothSimulationTesting": ["BluetoothSimulation"],
             // Pure on Apple's API, so that it also builds where Apple's framework is.
             "BluetoothToolkit": ["CoreBluetooth"],
             // 8: executables, and what they are made of. The tool shows names in advertisements and features of
@@ -84,6 +88,7 @@ struct ImportTests {
             "BenchmarkKit": ["Glibc"],
             "faultrun": everyday, "FuzzKit": ["Foundation"], "fuzz": ["Foundation", "Glibc"],
             "ProtocolTestKit": ["Testing"],
+            "BluetoothSimulationTesting": ["Foundation", "Synchronization", "Testing"],
         ]
     }()
 

@@ -1,6 +1,7 @@
 import Backends
 import Foundation
 import HCITransport
+import Simulation
 
 /// `ble demo`: plays demos, prints what happens, and judges.
 struct DemoCommand {
@@ -12,6 +13,7 @@ struct DemoCommand {
     private let radio: (any SessionFactory)?
     private let limit: Duration
     private let capture: String?
+    private let airCapture: String?
 
     init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
         self.tool = tool
@@ -20,14 +22,17 @@ struct DemoCommand {
         seed = try arguments.number("--seed", in: 0...0xFFFF_FFFF) ?? 0
         let seconds = try arguments.number("--seconds", in: 1...3600)
         limit = .seconds(seconds ?? 120)
-        radio = try arguments.values["--radio"].map { text throws(UsageError) in try RadioChoice(text) }?.factory()
+        radio = try arguments.values["--radio"].map { text throws(UsageError) in try RadioChoice(text) }?
+            .realTimeFactory
         guard radio != nil || seconds == nil else {
             throw UsageError("--seconds is for another radio: in its own world a demo ends by itself")
         }
         demos = try Self.chosen(arguments.operands.first)
         capture = arguments.values["--capture"]
-        guard capture == nil || radio == nil && demos.count == 1 else {
-            throw UsageError("--capture records one demo in its simulated world: name the demo, and no --radio")
+        airCapture = arguments.values["--air-capture"]
+        guard capture == nil && airCapture == nil || radio == nil && demos.count == 1 else {
+            let option = capture == nil ? "--air-capture" : "--capture"
+            throw UsageError("\(option) records one demo in its simulated world: name the demo, and no --radio")
         }
     }
 
@@ -92,9 +97,13 @@ struct DemoCommand {
         } else {
             var records = BTSnoop.header
             let onPacket = capture.map { _ in { (record: [UInt8]) in records += record } }
-            checks = demo.play(SimulatedStage(seed: seed, timeline: timeline, onPacket: onPacket))
+            var air = AirCapture.header
+            let stage = SimulatedStage(seed: seed, timeline: timeline, onPacket: onPacket)
+            if airCapture != nil { stage.recordAir { air += $0 } }
+            checks = demo.play(stage)
             printer.finish()
             if let capture { try write(records, to: capture) }
+            if let airCapture { try write(air, to: airCapture) }
         }
         for check in checks.sorted(by: { $0.row < $1.row }) {
             tool.print(isJSON ? check.json(demo: demo.name) : check.line(on: tool.terminal))

@@ -2,7 +2,6 @@ import Backends
 package import BluetoothTypes
 import EventLoop
 package import Foundation
-import HCITransport
 import Host
 package import HostInterface
 import LocalSession
@@ -28,13 +27,17 @@ package final class SimulatedStage: Stage {
         guard let onPacket else { return }
         world.hciTap = { now, device, direction, packet in
             guard device.name == "phone" else { return }
-            let time = Self.beginning + Int64(now.sinceStart / .microseconds(1))
-            onPacket(BTSnoop.record(packet, direction == .hostToController ? .toController : .toHost, time: time))
+            onPacket(HCICapture.record(packet, direction, at: now))
         }
     }
 
-    /// 2026-01-01 00:00:00 UTC in microseconds since 1970: when simulated worlds begin.
-    private static let beginning: Int64 = 1_767_225_600_000_000
+    /// Records all of the air from now on.
+    ///
+    /// - Parameter onPacket: takes packets as records of a pcap file; see ``AirCapture``.
+    package func recordAir(_ onPacket: @escaping ([UInt8]) -> Void) {
+        var capture = AirCapture()
+        world.addAirTap { onPacket(capture.record($0)) }
+    }
 
     deinit {
         // Device and script hold each other.

@@ -1,6 +1,7 @@
 import BluetoothToolkit
 import CoreBluetooth
 import Foundation
+import Simulation
 
 extension CommandSyntax {
     static let advertise = CommandSyntax(
@@ -83,7 +84,7 @@ struct ServeCommand {
         do {
             profile = try Profile(json: try Data(contentsOf: URL(fileURLWithPath: path)))
         } catch let error as Profile.Malformed {
-            tool.printError("ble: \(path): \(error.sentence)")
+            tool.printError("ble: \(path):\(error.sentence)")
             return .usage
         } catch {
             tool.printError("ble: \(path) cannot be read: \(error.localizedDescription)")
@@ -116,12 +117,15 @@ struct ServedEvent: Sendable {
     var time: Duration
     var characteristic: String?
     var value: Data?
+    /// What a person would see the device do.
+    var says: String?
 
     var line: String {
         var words = JSONLine.fixed(time / .seconds(1), digits: 3) + " s  \(kind.rawValue)"
         if let characteristic { words += " " + characteristic }
         if let value { words += "  " + (value.isEmpty ? "(empty)" : hex(Array(value))) }
         if let text = value.flatMap(ValueText.text) { words += "  " + text }
+        if let says { words += ": " + says }
         return words
     }
 
@@ -129,7 +133,7 @@ struct ServedEvent: Sendable {
         JSONLine([
             "time": .decimal(time / .seconds(1), digits: 3), "event": .text(kind.rawValue),
             "characteristic": characteristic.map { .text($0) },
-            "value": value.map { .text($0.map(hexOctet).joined()) },
+            "value": value.map { .text($0.map(hexOctet).joined()) }, "says": says.map { .text($0) },
         ]).text
     }
 }
@@ -142,7 +146,10 @@ final class ServedDevice: @unchecked Sendable {
     private let onEvent: @Sendable (ServedEvent) -> Void
     private let lock = NSLock()
     private var values: [PublishedCharacteristic: Data] = [:]
-    private var parts: [PublishedCharacteristic: Profile.Characteristic] = [:]
+    /// The characteristics as the profile has them.
+    private var order: [PublishedCharacteristic] = []
+    private let changes = AsyncStream<DeviceProfile.Reaction>.makeStream()
+    private var parts: [PublishedCharacteristic: DeviceProfile.Characteristic] = [:]
 
     init(_ profile: Profile, _ time: Timekeeper, tell: @escaping @Sendable (ServedEvent) -> Void) {
         self.profile = profile
@@ -159,18 +166,30 @@ final class ServedDevice: @unchecked Sendable {
             published += zip(made.characteristics, service.characteristics)
         }
         lock.withLock {
+            order = published.map(\.0)
             for (characteristic, part) in published {
-                values[characteristic] = part.value
-                parts[characteristic] = part
+                values[characteristic] = Data(part.behaviour.value)
+                parts[characteristic] = part.behaviour
             }
         }
-        try await peripheral.advertise(name: profile.name, services: profile.advertised.map(\.uuid))
+        try await peripheral.advertise(name: profile.name, services: profile.advertised.map { CBUUID($0) })
         tell(.advertising)
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
-            for (characteristic, part) in published where !part.series.isEmpty {
-                group.addTask { [self] in try await play(part, as: characteristic, on: peripheral) }
+            for (characteristic, part) in published {
+                if !part.behaviour.series.isEmpty {
+                    group.addTask { [self] in try await play(part.behaviour, as: characteristic, on: peripheral) }
+                }
+                for step in part.behaviour.timeline {
+                    group.addTask { [self] in
+                        try await time.sleep(for: step.after)
+                        try await set(Data(step.value), as: characteristic, on: peripheral)
+                        // A task that ends would end them all.
+                        try await time.sleep(for: .seconds(10 * 365 * 86400))
+                    }
+                }
             }
+            group.addTask { [self] in try await makeChanges(on: peripheral) }
             group.addTask { [self] in
                 for try await event in peripheral.events { try await handle(event, on: peripheral) }
             }
@@ -179,21 +198,45 @@ final class ServedDevice: @unchecked Sendable {
     }
 
     private func tell(
-        _ kind: ServedEvent.Kind, _ characteristic: PublishedCharacteristic? = nil, _ value: Data? = nil
+        _ kind: ServedEvent.Kind, _ characteristic: PublishedCharacteristic? = nil, _ value: Data? = nil,
+        says: String? = nil
     ) {
         onEvent(
-            ServedEvent(kind: kind, time: time.now, characteristic: characteristic?.uuid.uuidString, value: value))
+            ServedEvent(
+                kind: kind, time: time.now, characteristic: characteristic?.uuid.uuidString, value: value, says: says))
     }
 
     private func play(
-        _ part: Profile.Characteristic, as characteristic: PublishedCharacteristic, on peripheral: LocalPeripheral
+        _ part: DeviceProfile.Characteristic, as characteristic: PublishedCharacteristic,
+        on peripheral: LocalPeripheral
     ) async throws {
         for number in 0... {
             try await time.sleep(for: part.interval)
-            let value = part.series[number % part.series.count]
-            lock.withLock { values[characteristic] = value }
-            if !characteristic.subscribers.isEmpty { try await peripheral.notify(value, of: characteristic) }
+            try await set(Data(part.series[number % part.series.count]), as: characteristic, on: peripheral)
         }
+    }
+
+    /// Does what reactions leave to be done later.
+    private func makeChanges(on peripheral: LocalPeripheral) async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            for await reaction in changes.stream {
+                group.addTask { [self] in
+                    try await time.sleep(for: reaction.delay)
+                    for change in reaction.sets {
+                        let uuid = CBUUID(change.characteristic)
+                        let known = lock.withLock { order.first { $0.uuid == uuid } }
+                        if let known { try await set(Data(change.value), as: known, on: peripheral) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func set(
+        _ value: Data, as characteristic: PublishedCharacteristic, on peripheral: LocalPeripheral
+    ) async throws {
+        lock.withLock { values[characteristic] = value }
+        if !characteristic.subscribers.isEmpty { try await peripheral.notify(value, of: characteristic) }
     }
 
     private func handle(_ event: LocalEvent, on peripheral: LocalPeripheral) async throws {
@@ -213,18 +256,21 @@ final class ServedDevice: @unchecked Sendable {
     private func write(_ request: WriteRequest, on peripheral: LocalPeripheral) async throws {
         let known = lock.withLock { values }
         guard let written = request.values(over: { known[$0] ?? Data() }) else { return request.refuse(.invalidOffset) }
+        var reactions: [DeviceProfile.Reaction] = []
         for (characteristic, value) in written {
-            let refusal = lock.withLock { parts[characteristic]?.refusal } ?? 0
-            guard refusal == 0 else {
-                request.refuse(CBATTError.Code(rawValue: Int(refusal)) ?? .unlikelyError)
-                return tell(.refused, characteristic, value)
+            guard let reaction = lock.withLock({ parts[characteristic]?.reaction(to: Array(value)) }) else { continue }
+            guard reaction.answer == 0 else {
+                request.refuse(CBATTError.Code(rawValue: Int(reaction.answer)) ?? .unlikelyError)
+                return tell(.refused, characteristic, value, says: reaction.says)
             }
+            reactions.append(reaction)
         }
         lock.withLock { for (characteristic, value) in written { values[characteristic] = value } }
         request.accept()
         for (characteristic, value) in written {
-            tell(.write, characteristic, value)
+            tell(.write, characteristic, value, says: reactions.lazy.compactMap(\.says).first)
             if !characteristic.subscribers.isEmpty { try await peripheral.notify(value, of: characteristic) }
         }
+        for reaction in reactions where !reaction.sets.isEmpty { changes.continuation.yield(reaction) }
     }
 }

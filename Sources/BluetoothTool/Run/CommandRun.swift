@@ -74,7 +74,7 @@ struct CommandRun {
         let stop = stop
         tool.interruption.handle { stop.ask() }
         guard let factory = settings.radio.factory(deviceName: settings.deviceName, capture: settings.capture) else {
-            let home = SimulatedHome(seed: 0, isAlone: isAlone)
+            let home = settings.radio.world.map(SimulatedHome.init) ?? SimulatedHome(seed: 0, isAlone: isAlone)
             neighbours(home)
             guard let path = settings.capture else { return pump(SimulatedRun(home, body), stop) }
             let file: PacketFile
@@ -137,7 +137,7 @@ struct CommandRun {
 }
 
 /// Ctrl-C, seen by the main thread.
-private final class StopRequest: Sendable {
+final class StopRequest: Sendable {
     private let isSet = Atomic(false)
     var isAsked: Bool { isSet.load(ordering: .relaxed) }
     func ask() { isSet.store(true, ordering: .relaxed) }

@@ -1,7 +1,5 @@
 import BluetoothSimulation
 import BluetoothToolkit
-import EventLoop
-import HCITransport
 import Host
 import HostInterface
 import Simulation
@@ -29,6 +27,12 @@ final class SimulatedHome {
         }
     }
 
+    /// The world of a file, with this computer where the file has the program.
+    init(_ file: WorldFile) {
+        world = BluetoothWorld(file)
+        computer = world.program
+    }
+
     deinit {
         // Device and script hold each other.
         for (device, _) in devices { device.device.onPowerChange = nil }
@@ -36,11 +40,9 @@ final class SimulatedHome {
 
     /// Records what passes between this computer and its controller, in simulated time from 2026-01-01 on.
     func record(into file: PacketFile) {
-        let beginning: Int64 = 1_767_225_600_000_000
-        world.world.hciTap = { now, device, direction, packet in
-            guard device.name == "This computer" else { return }
-            let time = beginning + Int64(now.sinceStart / .microseconds(1))
-            file.append(BTSnoop.record(packet, direction == .hostToController ? .toController : .toHost, time: time))
+        world.world.addHCITap { [computer = computer.simulated] now, device, direction, packet in
+            guard device === computer else { return }
+            file.append(HCICapture.record(packet, direction, at: now))
         }
     }
 

@@ -64,7 +64,7 @@ struct ScanCommand {
     private func makeStage() -> any Stage {
         // What the library has to say of the radio is said at the end, once.
         let timeline = Timeline()
-        if let factory = radio.factory() {
+        if let factory = radio.realTimeFactory {
             return RealStage(radio: factory, timeline: timeline, limit: limit + Self.patience)
         }
         let stage = SimulatedStage(seed: 0, timeline: timeline)

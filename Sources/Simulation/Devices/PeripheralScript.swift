@@ -11,8 +11,12 @@ package struct PeripheralScript {
     package var values: [BluetoothUUID: [UInt8]]
     /// What happens at a write, by characteristic. Without a reaction the value is taken and kept.
     package var reactions: [BluetoothUUID: WriteReaction]
-    /// In this order; each runs while somebody is subscribed to its characteristic.
+    /// In this order; each runs while somebody is subscribed to its characteristic, or always.
     package var series: [ValueSeries]
+    /// What values become, so long after the device was switched on, notified to who listens.
+    package var timeline: [(after: Duration, characteristic: BluetoothUUID, value: [UInt8])] = []
+    /// Whether what is written is notified to who listens.
+    package var notifiesWrites = false
     /// Characteristics whose reads and writes are never answered: a fault.
     package var mute: Set<BluetoothUUID> = []
 
@@ -25,17 +29,21 @@ package struct PeripheralScript {
         package var characteristic: BluetoothUUID
         /// The time from a subscription to the first value, and from value to value.
         package var interval: Duration
+        /// Whether it runs while nobody listens, too.
+        package var runsAlways: Bool
         /// The value with number 0, 1, 2, ...; the count goes on over all subscriptions.
         package var value: (Int) -> [UInt8]
         /// What a person would say of the value; `nil` says nothing.
         package var meaning: ([UInt8]) -> String?
 
         package init(
-            characteristic: BluetoothUUID, interval: Duration, value: @escaping (Int) -> [UInt8],
+            characteristic: BluetoothUUID, interval: Duration, runsAlways: Bool = false,
+            value: @escaping (Int) -> [UInt8],
             meaning: @escaping ([UInt8]) -> String? = { _ in nil }
         ) {
             self.characteristic = characteristic
             self.interval = interval
+            self.runsAlways = runsAlways
             self.value = value
             self.meaning = meaning
         }
@@ -79,4 +87,5 @@ package struct CharacteristicProperties: OptionSet, Sendable {
     package static let writeWithoutResponse = CharacteristicProperties(rawValue: 0x04)
     package static let write = CharacteristicProperties(rawValue: 0x08)
     package static let notify = CharacteristicProperties(rawValue: 0x10)
+    package static let indicate = CharacteristicProperties(rawValue: 0x20)
 }

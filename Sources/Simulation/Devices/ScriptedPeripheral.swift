@@ -37,6 +37,9 @@ package final class ScriptedPeripheral: @unchecked Sendable {
     /// The fixed and current values, as a peer would read them.
     package func value(of characteristic: BluetoothUUID) -> [UInt8]? { values[characteristic] }
 
+    /// On which device it plays.
+    package var device: HostedDevice { owner }
+
     /// - Parameters:
     ///   - owner: the device on whose host it plays. Its power is the script's: it starts anew when power comes back.
     ///   - onTell: takes what the device does that is not on the air, with the octets it is about.
@@ -90,6 +93,31 @@ package final class ScriptedPeripheral: @unchecked Sendable {
         submit(.notify(handle, value: value, to: nil))
     }
 
+    /// Changes values after a while, if the power lasts so long, and tells those who are subscribed.
+    package func set(_ changes: [(characteristic: BluetoothUUID, value: [UInt8])], after delay: Duration) {
+        let boot = boots
+        world.schedule(after: delay) { [weak self] in
+            guard let self, boots == boot else { return }
+            for change in changes { notify(change.value, of: change.characteristic) }
+        }
+    }
+
+    /// Loses its power a moment from now, so that what it was asked is still answered, and comes back.
+    package func restart(awayFor pause: Duration, _ changes: @escaping (ScriptedPeripheral) -> Void) {
+        world.schedule(after: .milliseconds(500)) { [weak self] in
+            guard let self else { return }
+            owner.device.removeFromAir()
+            world.schedule(after: pause) { [weak self] in
+                guard let self else { return }
+                owner.device.returnToAir()
+                changes(self)
+            }
+        }
+    }
+
+    /// Something goes wrong with it from now on.
+    package func addFault(_ fault: SimulatedFault) { owner.faults.begin(fault) }
+
     @discardableResult
     private func submit(_ request: HostRequest) -> RequestNumber {
         let number = RequestNumber(nextNumber)
@@ -105,8 +133,14 @@ extension ScriptedPeripheral {
     private func handle(_ event: HostEvent) {
         switch event {
         case .state(.poweredOn):
-            toPublish = script.services
-            publishNext()
+            // Services outlive the radio's being off.
+            if handles.isEmpty {
+                toPublish = script.services
+                publishNext()
+                begin()
+            } else {
+                advertise()
+            }
         case .answer(let number, .success(.published(let service))) where number == publishing:
             published(service)
         case .answer(let number, .success(.done)) where number == stopping: hasStoppedAdvertising = true
@@ -120,6 +154,15 @@ extension ScriptedPeripheral {
             .servicesChanged, .centralMTUChanged, .channelOpened, .channelReceived, .channelClosed,
             .security:
             break
+        }
+    }
+
+    /// What happens by itself since the power is there.
+    private func begin() {
+        for step in script.timeline { set([(step.characteristic, step.value)], after: step.after) }
+        for index in script.series.indices where script.series[index].runsAlways {
+            progress[index].run += 1
+            arm(index, run: progress[index].run)
         }
     }
 
@@ -172,6 +215,11 @@ extension ScriptedPeripheral {
             writes.append((characteristic, value))
         }
         submit(.respond(request.id, errorCode: errorCode, value: []))
+        guard script.notifiesWrites, errorCode == 0 else { return }
+        for part in request.parts {
+            guard let characteristic = uuids[part.characteristic], let value = values[characteristic] else { continue }
+            notify(value, of: characteristic)
+        }
     }
 
     private func subscribed(_ peer: PeerID, _ handle: AttributeHandle) {
@@ -181,7 +229,8 @@ extension ScriptedPeripheral {
         let isFirst = subscribers[characteristic, default: []].isEmpty
         subscribers[characteristic, default: []].insert(peer)
         guard isFirst else { return }
-        for index in script.series.indices where script.series[index].characteristic == characteristic {
+        for index in script.series.indices
+        where script.series[index].characteristic == characteristic && !script.series[index].runsAlways {
             progress[index].run += 1
             arm(index, run: progress[index].run)
         }
@@ -193,7 +242,8 @@ extension ScriptedPeripheral {
 
     private func advance(_ index: Int, run: Int) {
         let series = script.series[index]
-        guard progress[index].run == run, subscribers[series.characteristic]?.isEmpty == false else { return }
+        guard progress[index].run == run else { return }
+        guard series.runsAlways || subscribers[series.characteristic]?.isEmpty == false else { return }
         let value = series.value(progress[index].values)
         progress[index].values += 1
         if let meaning = series.meaning(value) { tell(meaning, value) }
