@@ -23,8 +23,13 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
     private let currentPolicy = Mutex(ProgramPolicy())
     /// Takes a sentence for the programs' developer; see ``Host/onAdvice``.
     package var onAdvice: ((String) -> Void)?
-    /// What is wrong with it.
-    package private(set) lazy var faults = FaultyLine(self)
+    /// What is wrong with it. From the first use on its system repairs what it can.
+    package private(set) lazy var faults: FaultyLine = {
+        isRepaired = true
+        host?.onTrouble = { [unowned self] trouble in repair(trouble) }
+        return FaultyLine(self)
+    }()
+    private var isRepaired = false
 
     package var loop: any AdapterLoop { world }
 
@@ -48,7 +53,7 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
             let host = Host(configuration: configuration, bonds: self.bonds, randomness: randomness, send: send)
             self.host = host
             host.onAdvice = { [unowned self] text in onAdvice?(text) }
-            host.onTrouble = { [unowned self] trouble in repair(trouble) }
+            if isRepaired { host.onTrouble = { [unowned self] trouble in repair(trouble) } }
             host.impose(policy, at: world.now)
             host.powerOn(at: world.now)
             return host
