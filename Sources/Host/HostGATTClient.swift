@@ -34,6 +34,8 @@ extension Host {
     }
 
     func handle(_ input: GATTBearer.Input, onLink index: Int, at now: Instant) {
+        // On a link that a newer one has replaced everything has ended, though the controller still counts it.
+        guard !links[index].isReplaced else { return }
         let handle = links[index].handle
         perform(links[index].bearer.handle(input, database: &database, at: now), onLink: handle, at: now)
     }

@@ -89,6 +89,7 @@ extension Host {
         links[index].purposes = [:]
         links[index].security.demands = []
         links[index].security.refused = []
+        links[index].security.question = nil
         links[index].disconnects = []
         links[index].reportBy = nil
         acl.dropWaiting(on: link.handle)
