@@ -73,6 +73,14 @@ package struct ACLScheduler {
         lanes.first { $0.handle == handle }?.answers ?? 0
     }
 
+    /// How many packets of a link the peer has not yet acknowledged, or would be needed for what waits here.
+    package func unacknowledgedPackets(on handle: UInt16) -> Int {
+        guard let lane = lanes.first(where: { $0.handle == handle }) else { return 0 }
+        return lane.pdus[lane.head...].reduce(lane.outstanding) {
+            $0 + ($1.octets.count - $1.sent + bufferLength - 1) / bufferLength
+        }
+    }
+
     /// The controller is done with `count` packets of a link; more than it was given is its error and not counted.
     package mutating func complete(_ count: Int, on handle: UInt16) {
         guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return }

@@ -36,7 +36,10 @@ extension Host {
         case .commandComplete(let event): performCommands(commands.handle(.complete(event), at: now), at: now)
         case .commandStatus(let event): performCommands(commands.handle(.status(event), at: now), at: now)
         case .numberOfCompletedPackets(let event):
-            for entry in event.entries { acl.complete(Int(entry.count), on: entry.handle) }
+            for entry in event.entries {
+                acl.complete(Int(entry.count), on: entry.handle)
+                packetsAcknowledged(Int(entry.count), onLink: entry.handle, at: now)
+            }
             flush()
         case .advertisingReports(let reports):
             guard capabilities != nil else { return }

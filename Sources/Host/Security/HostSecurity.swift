@@ -90,13 +90,35 @@ extension Host {
         case .answerLongTermKey(nil):
             submit(LELongTermKeyRequestNegativeReply(handle: handle).packet, for: .nobody, at: now)
         case .needsUser(let question): ask(question, onLink: index, at: now)
-        case .bonded(let bond): keep(bond, onLink: index, at: now)
-        case .finished(let security): secured(security, onLink: index, at: now)
+        case .bonded(let bond):
+            keep(bond, onLink: index, at: now)
+            // The last keys are the central's (Core 6.0, Vol 3, Part H, 3.6.1).
+            guard links[index].role == .central else { return }
+            let packets = acl.unacknowledgedPackets(on: handle)
+            if packets > 0, let level = links[index].security.level {
+                links[index].security.keysUnderWay = (level, packets)
+            }
+        case .finished(let security):
+            // Who is told may end the link at once, and the peer would be without the keys.
+            if links[index].security.keysUnderWay != nil {
+                links[index].security.keysUnderWay?.security = security
+            } else {
+                secured(security, onLink: index, at: now)
+            }
         case .failed(let failure): notSecured(failure, onLink: index, at: now)
         }
     }
 
     // MARK: The controller
+
+    /// The peer has acknowledged packets: perhaps the last of the keys.
+    func packetsAcknowledged(_ count: Int, onLink handle: UInt16, at now: Instant) {
+        guard let index = linkIndex(handle: handle), let keys = links[index].security.keysUnderWay else { return }
+        links[index].security.keysUnderWay?.packets -= count
+        guard keys.packets <= count else { return }
+        links[index].security.keysUnderWay = nil
+        secured(keys.security, onLink: index, at: now)
+    }
 
     func longTermKeyRequested(_ event: LELongTermKeyRequest, at now: Instant) {
         guard let index = linkIndex(handle: event.handle), !links[index].isReplaced else {
@@ -156,6 +178,7 @@ extension Host {
         let peer = links[index].peer
         let problem = SecurityProblem(failure, status: links[index].security.encryptionStatus)
         links[index].security.encryptBy = nil
+        links[index].security.keysUnderWay = nil
         endQuestion(onLink: index)
         tellEveryone(.failed(peer, problem))
         let demands = links[index].security.demands

@@ -24,6 +24,8 @@ struct LinkGuard {
     var encryptionStatus = HCIErrorCode.success
     /// Whether the link is reported to those who connect only when it is encrypted.
     var delaysReport = false
+    /// The link is secured, but the peer has keys of a new bond only after so many packets more.
+    var keysUnderWay: (security: LinkSecurity, packets: Int)?
     /// Encrypted with a key that nothing has yet proved to be the peer's too.
     var awaitsProof = false
 

@@ -25,6 +25,16 @@ struct PairingEndTests {
         scene.checkAnswers(scene.phone, "phone")
     }
 
+    @Test("Who is told of a bond may end the link at once: the peer has its keys too — Vol 3, Part H, 3.6.1")
+    func endAtOnce() {
+        let scene = SecureScene()
+        _ = scene.connect()
+        guard case .success(.link) = scene.phone.answer(.security(.secure(scene.lock.peer, authenticated: false)))
+        else { return #expect(Bool(false), "The link is not secured.") }
+        scene.disconnect()
+        #expect(scene.bonds(of: scene.phone).count == 1 && scene.bonds(of: scene.lock).count == 1)
+    }
+
     @Test("Each failure doubles the time that a guesser waits, also over new links — Vol 3, Part H, 2.3.6")
     func repeatedAttempts() {
         let scene = SecureScene(phone: .keyboardOnly, lock: .displayOnly)
