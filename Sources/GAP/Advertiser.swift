@@ -1,7 +1,8 @@
+package import BluetoothTypes
 package import EventLoop
 package import HCI
 
-/// Keeps one legacy advertisement on the air for as long as it is wanted.
+/// Keeps one advertisement on the air for as long as it is wanted, told to the controller in legacy or extended commands.
 ///
 ///            want              parameters, data, scan response, enable: one command after the other
 ///     off ─────────▶ starting ───────────────────────────────────────────────────────────────▶ on the air
@@ -25,6 +26,25 @@ package struct Advertiser: ProtocolMachine {
         package var ownAddressType = OwnAddressType.publicDevice
         /// In units of 0.625 ms, 0x0020...0x4000. The default is 100 ms.
         package var interval: UInt16 = 0x00A0
+        /// Where the controller is told in extended commands.
+        package var extended: Extended?
+
+        package struct Extended: Equatable, Sendable {
+            package enum PDUs: Equatable, Sendable {
+                /// Every device hears them. 31 octets, and as many of a scan response.
+                case legacy
+                /// Up to 1650 octets, 238 if it is connectable, and no scan response.
+                case extended(primary: PHY, secondary: PHY)
+            }
+
+            /// The advertising set, 0...0xEF; one kind of PDUs each.
+            package var set: UInt8 = 0
+            package var pdus = PDUs.legacy
+            /// The address to show, where it is a random one.
+            package var randomAddress: DeviceAddress?
+
+            package init() {}
+        }
 
         package init() {}
     }
@@ -50,17 +70,11 @@ package struct Advertiser: ProtocolMachine {
         case failed(CommandFailure)
     }
 
-    private enum Step {
-        case disable, parameters, data, scanResponse, enable
-
-        var opcode: HCIOpcode {
-            switch self {
-            case .disable, .enable: .leSetAdvertisingEnable
-            case .parameters: .leSetAdvertisingParameters
-            case .data: .leSetAdvertisingData
-            case .scanResponse: .leSetScanResponseData
-            }
-        }
+    fileprivate enum Step: Equatable {
+        case disable
+        /// The command with this number of those that come before enabling.
+        case prepare(Int)
+        case enable
     }
 
     private enum State: Equatable {
@@ -119,7 +133,7 @@ package struct Advertiser: ProtocolMachine {
         case .off:
             guard let wanted else { return report(.stopped) }
             given = wanted
-            return take(.parameters)
+            return take(.prepare(0))
         case .onTheAir, .offTheAir:
             if wanted != given { return take(.disable) }
             let report = report(.started)
@@ -128,7 +142,7 @@ package struct Advertiser: ProtocolMachine {
     }
 
     private mutating func finish(_ step: Step, _ outcome: CommandOutcome) -> [Effect] {
-        let failure = CommandFailure(outcome, opcode: step.opcode)
+        let failure = CommandFailure(outcome, opcode: (given ?? Configuration()).command(step).opcode)
         let wasTakenOff = wasTakenOff
         self.wasTakenOff = false
         // A repeated enable is no wish of its own: where it is refused, the next link's end gives another chance.
@@ -143,12 +157,12 @@ package struct Advertiser: ProtocolMachine {
         case .disable:
             state = .off
             return proceed()
-        case .parameters, .data, .scanResponse:
-            guard wanted == given else {
+        case .prepare(let number):
+            guard let given, wanted == given else {
                 state = .off
                 return proceed()
             }
-            return take(step == .parameters ? .data : step == .data ? .scanResponse : .enable)
+            return take(number + 1 < given.preparation.count ? .prepare(number + 1) : .enable)
         case .enable:
             let isOff = failure != nil || (wasTakenOff && given?.isConnectable == true)
             state = isOff ? .offTheAir : .onTheAir
@@ -163,24 +177,91 @@ package struct Advertiser: ProtocolMachine {
 
     private mutating func take(_ step: Step) -> [Effect] {
         state = .busy(step)
-        let given = given ?? Configuration()
-        switch step {
-        case .disable: return [.command(LESetAdvertisingEnable(false).packet)]
-        case .parameters: return [.command(given.parameters.packet)]
-        case .data: return [.command(LESetAdvertisingData(data: given.advertisingData).packet)]
-        case .scanResponse: return [.command(LESetScanResponseData(data: given.scanResponseData).packet)]
-        case .enable: return [.command(LESetAdvertisingEnable(true).packet)]
-        }
+        return [.command((given ?? Configuration()).command(step).packet)]
     }
 }
 
+// MARK: - Commands
+
 extension Advertiser.Configuration {
-    fileprivate var parameters: LESetAdvertisingParameters {
+    fileprivate typealias Command = (opcode: HCIOpcode, packet: [UInt8])
+
+    fileprivate func command(_ step: Advertiser.Step) -> Command {
+        switch step {
+        case .prepare(let number): preparation[number]
+        case .disable: enable(false)
+        case .enable: enable(true)
+        }
+    }
+
+    /// What the controller is told before the advertisement may go on the air.
+    fileprivate var preparation: [Command] {
+        guard let extended else {
+            return [
+                make(parameters), make(LESetAdvertisingData(data: advertisingData)),
+                make(LESetScanResponseData(data: scanResponseData)),
+            ]
+        }
+        var commands = [make(extendedParameters(extended))]
+        if let address = extended.randomAddress {
+            commands.append(make(LESetAdvertisingSetRandomAddress(set: extended.set, address: address)))
+        }
+        commands += data(of: extended)
+        if extended.pdus == .legacy {
+            commands.append(make(LESetExtendedScanResponseData(set: extended.set, data: scanResponseData)))
+        }
+        return commands
+    }
+
+    private func make(_ command: some HCICommand) -> Command { (type(of: command).opcode, command.packet) }
+
+    private func enable(_ isEnabled: Bool) -> Command {
+        guard let extended else { return make(LESetAdvertisingEnable(isEnabled)) }
+        return make(LESetExtendedAdvertisingEnable(isEnabled, [.init(set: extended.set)]))
+    }
+
+    private var parameters: LESetAdvertisingParameters {
         var command = LESetAdvertisingParameters()
         command.intervalMin = interval
         command.intervalMax = interval
         command.type = isConnectable ? .connectable : scanResponseData.isEmpty ? .nonconnectable : .scannable
         command.ownAddressType = ownAddressType
         return command
+    }
+
+    private func extendedParameters(_ extended: Extended) -> LESetExtendedAdvertisingParameters {
+        var command = LESetExtendedAdvertisingParameters()
+        command.set = extended.set
+        command.intervalMin = UInt32(interval)
+        command.intervalMax = UInt32(interval)
+        command.ownAddressType = ownAddressType
+        switch extended.pdus {
+        case .legacy:
+            command.properties = [.legacy]
+            if isConnectable { command.properties.insert(.connectable) }
+            if isConnectable || !scanResponseData.isEmpty { command.properties.insert(.scannable) }
+        case .extended(let primary, let secondary):
+            command.properties = isConnectable ? [.connectable] : []
+            command.primaryPHY = primary
+            command.secondaryPHY = secondary
+            command.identifier = extended.set & 0x0F
+        }
+        return command
+    }
+
+    /// A command holds 251 octets (7.8.54).
+    private func data(of extended: Extended) -> [Command] {
+        let most = 251
+        guard advertisingData.count > most else {
+            return [make(LESetExtendedAdvertisingData(set: extended.set, data: advertisingData))]
+        }
+        return stride(from: 0, to: advertisingData.count, by: most).map { start in
+            let end = min(start + most, advertisingData.count)
+            let operation: DataOperation =
+                start == 0 ? .first : end == advertisingData.count ? .last : .intermediate
+            return make(
+                LESetExtendedAdvertisingData(
+                    set: extended.set, operation: operation, data: Array(advertisingData[start..<end])))
+        }
     }
 }

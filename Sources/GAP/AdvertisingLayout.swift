@@ -1,6 +1,7 @@
 package import BluetoothTypes
 
-/// What of an advertiser's content goes where, in the 31 + 31 octets of legacy advertising.
+/// What of an advertiser's content goes where, in the 31 + 31 octets of legacy advertising, or all in one extended
+/// advertisement.
 ///
 /// - Flags come first, in the advertisement: general discoverable, BR/EDR not supported.
 /// - Services follow in the order given, one list for each width. One that does not fit is left out, and the list of
@@ -22,6 +23,35 @@ package struct AdvertisingLayout: Equatable, Sendable {
     package private(set) var isNameShortened = false
     package private(set) var isManufacturerDataOmitted = false
     package private(set) var isServiceDataOmitted = false
+
+    /// In an extended advertisement: whether all of the content fits.
+    package private(set) var isComplete = true
+
+    /// All in one advertisement without a scan response.
+    ///
+    /// - Parameters:
+    ///   - manufacturerData: the company identifier, least significant octet first, then the data.
+    ///   - capacity: octets.
+    package init(
+        localName: String?, services: [BluetoothUUID], serviceData: [(service: BluetoothUUID, octets: [UInt8])],
+        manufacturerData: [UInt8]?, capacity: Int
+    ) {
+        var structures: [(AdvertisingDataType, [UInt8])] = [(.flags, [0x06])]
+        for width in [2, 4, 16] {
+            let octets = services.map(\.octets).filter { $0.count == width }.flatMap { $0 }
+            if !octets.isEmpty { structures.append((type(ofWidth: width, isComplete: true), octets)) }
+        }
+        for data in serviceData {
+            let uuid = data.service.octets
+            let type: AdvertisingDataType =
+                uuid.count == 2 ? .serviceData16 : uuid.count == 4 ? .serviceData32 : .serviceData128
+            structures.append((type, uuid + data.octets))
+        }
+        if let manufacturerData { structures.append((.manufacturerData, manufacturerData)) }
+        if let localName, !localName.isEmpty { structures.append((.completeLocalName, Array(localName.utf8))) }
+        advertisingData = structures.flatMap { structure($0, $1) }
+        isComplete = advertisingData.count <= capacity && structures.allSatisfy { $0.1.count <= 254 }
+    }
 
     /// - Parameters:
     ///   - manufacturerData: the company identifier, least significant octet first, then the data.

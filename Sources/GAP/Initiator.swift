@@ -20,7 +20,7 @@ package import HCI
 /// tried anew where Connection Complete says so; where it comes as the reason of a disconnection, the owner connects
 /// again. One command is in flight at a time, so an outcome needs no name.
 ///
-/// Source: Core 6.0, Vol 4, Part E, 7.8.12 to 7.8.17 and 7.7.65.1.
+/// Source: Core 6.0, Vol 4, Part E, 7.8.12 to 7.8.17, 7.8.66 and 7.7.65.1.
 package struct Initiator: ProtocolMachine {
     package struct Configuration: Equatable, Sendable {
         /// In units of 0.625 ms, 0x0004...0x4000. The default is 60 ms, all of it.
@@ -28,6 +28,10 @@ package struct Initiator: ProtocolMachine {
         package var scanWindow: UInt16 = 0x0060
         package var ownAddressType = OwnAddressType.publicDevice
         package var parameters = ConnectionParameterRange()
+        /// Whether the controller is told in extended commands.
+        package var isExtended = false
+        /// On which PHYs a link may begin, where `isExtended`.
+        package var phys: PHYPreference = .le1M
         /// How many devices fit the controller's list.
         package var filterAcceptListSize = 0
 
@@ -35,7 +39,8 @@ package struct Initiator: ProtocolMachine {
     }
 
     package enum Input: Equatable, Sendable {
-        case connect(DeviceAddress)
+        /// - Parameter onCoded: whether it was heard on the coded PHY, and is called there too.
+        case connect(DeviceAddress, onCoded: Bool = false)
         case cancel(DeviceAddress)
         /// About the one command that was last handed out.
         case commandFinished(CommandOutcome)
@@ -75,6 +80,8 @@ package struct Initiator: ProtocolMachine {
     package private(set) var pending: [DeviceAddress] = []
     /// For whom the attempt under way is.
     private var targets: [DeviceAddress] = []
+    /// Of those who are wanted, who was heard on the coded PHY.
+    private var codedPeers: Set<DeviceAddress> = []
     private var state = State.idle
     private var hasUsableList = true
     private var canCancel = true
@@ -94,9 +101,10 @@ package struct Initiator: ProtocolMachine {
 
     package mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
         switch input {
-        case .connect(let peer):
+        case .connect(let peer, let onCoded):
             guard !pending.contains(peer) else { return [] }
             pending.append(peer)
+            if onCoded { codedPeers.insert(peer) } else { codedPeers.remove(peer) }
             return proceed(at: now)
         case .cancel(let peer):
             guard let index = pending.firstIndex(of: peer) else { return [] }
@@ -156,6 +164,8 @@ extension Initiator {
     }
 
     private mutating func create() -> [Effect] {
+        state = .creating
+        guard !configuration.isExtended else { return [.command(extendedCreate.packet)] }
         var command = LECreateConnection()
         command.scanInterval = configuration.scanInterval
         command.scanWindow = configuration.scanWindow
@@ -163,8 +173,27 @@ extension Initiator {
         command.parameters = configuration.parameters
         command.usesFilterAcceptList = targets.count > 1
         if !command.usesFilterAcceptList { command.peer = targets[0] }
-        state = .creating
         return [.command(command.packet)]
+    }
+
+    /// The same on each PHY: the link begins on the one on which the peer answers.
+    private var extendedCreate: LEExtendedCreateConnection {
+        var command = LEExtendedCreateConnection()
+        command.ownAddressType = configuration.ownAddressType
+        command.usesFilterAcceptList = targets.count > 1
+        if !command.usesFilterAcceptList { command.peer = targets[0] }
+        command.phys = configuration.phys
+        if codedPeers.isDisjoint(with: targets) { command.phys.remove(.leCoded) }
+        var entry = LEExtendedCreateConnection.Entry()
+        entry.scanInterval = configuration.scanInterval
+        entry.scanWindow = configuration.scanWindow
+        entry.parameters = configuration.parameters
+        command.entries = Array(repeating: entry, count: command.phys.rawValue.nonzeroBitCount)
+        return command
+    }
+
+    private var createOpcode: HCIOpcode {
+        configuration.isExtended ? .leExtendedCreateConnection : .leCreateConnection
     }
 
     private mutating func finish(_ outcome: CommandOutcome, at now: Instant) -> [Effect] {
@@ -199,7 +228,7 @@ extension Initiator {
     }
 
     private mutating func created(_ outcome: CommandOutcome, at now: Instant) -> [Effect] {
-        if let failure = CommandFailure(outcome, opcode: .leCreateConnection) { return failTargets(failure, at: now) }
+        if let failure = CommandFailure(outcome, opcode: createOpcode) { return failTargets(failure, at: now) }
         canCancel = true
         state = .initiating(turnEnds: nil)
         return proceed(at: now)
@@ -242,7 +271,7 @@ extension Initiator {
             // Not established: the same again. Cancelled, though not by us: the same again.
             let isTransient = [.success, .connectionFailedToBeEstablished, .unknownConnection].contains(event.status)
             if !isTransient {
-                let failure = CommandFailure(opcode: .leCreateConnection, error: event.status)
+                let failure = CommandFailure(opcode: createOpcode, error: event.status)
                 return failTargets(failure, at: now)
             }
         }

@@ -1,10 +1,11 @@
+import ByteCodec
 package import EventLoop
 package import HCI
 
 /// Makes a new link fast: longer packets, and LE 2M, where both sides have them.
 ///
-///     waiting ──▶ learning ──▶ lengthening ──▶ quickening ──▶ settled
-///      central: at once   what the peer has    2M
+///     waiting ──▶ looking ──▶ learning ──▶ lengthening ──▶ quickening ──▶ settled
+///      central: at once   PHY      what the peer has            2M
 ///      peripheral: a second later, for the central decides, and most do so by themselves
 ///
 /// Steps that the controller or the peer has no part in are passed over, and whoever refuses one loses nothing else:
@@ -17,6 +18,9 @@ package struct LinkTuner: ProtocolMachine {
         /// The longest payload of a packet to ask for, in octets, 27...251.
         package var maximumOctets: UInt16 = 251
         package var prefers2M = true
+        /// Whether the link may have begun on another PHY than LE 1M. One on the coded PHY stays there: it is for those
+        /// who are far away.
+        package var readsPHY = false
 
         package init() {}
     }
@@ -37,6 +41,7 @@ package struct LinkTuner: ProtocolMachine {
 
     private enum State: Equatable {
         case waiting(until: Instant?)
+        case looking
         case learning
         case lengthening
         case quickening
@@ -68,14 +73,14 @@ package struct LinkTuner: ProtocolMachine {
 
     package mutating func wake(at now: Instant) -> [Effect] {
         guard let deadline, deadline <= now else { return [] }
-        return learn()
+        return look()
     }
 
     package mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
         switch input {
         case .start:
             guard state == .waiting(until: nil) else { return [] }
-            if role == .central { return learn() }
+            if role == .central { return look() }
             state = .waiting(until: now.advanced(by: Self.patienceForCentral))
             return []
         case .commandFinished(let outcome): return finish(outcome)
@@ -114,6 +119,20 @@ extension LinkTuner {
         return []
     }
 
+    private mutating func look() -> [Effect] {
+        guard configuration.readsPHY, canQuicken, capabilities.commands.contains(.leReadPHY) else { return learn() }
+        state = .looking
+        return [.command(LEReadPHY(handle: handle).packet)]
+    }
+
+    private mutating func takePHY(_ outcome: CommandOutcome) {
+        guard case .completed(let octets) = outcome, let answer = try? LEReadPHY.ReturnParameters(octets: octets) else {
+            return
+        }
+        transmitPHY = answer.tx
+        receivePHY = answer.rx
+    }
+
     private mutating func learn() -> [Effect] {
         let mayAsk = role == .central || capabilities.features.contains(.peripheralInitiatedFeaturesExchange)
         guard canLengthen || canQuicken, mayAsk, capabilities.commands.contains(.leReadRemoteFeatures) else {
@@ -137,8 +156,9 @@ extension LinkTuner {
     }
 
     private mutating func quicken() -> [Effect] {
-        let isFast = transmitPHY == .le2M && receivePHY == .le2M
-        guard canQuicken, !isFast, remoteFeatures?.contains(.phy2M) == true else { return settle() }
+        guard canQuicken, transmitPHY == .le1M || receivePHY == .le1M, remoteFeatures?.contains(.phy2M) == true else {
+            return settle()
+        }
         var command = LESetPHY()
         command.handle = handle
         command.noPreference = 0
@@ -156,6 +176,9 @@ extension LinkTuner {
             }
         switch state {
         case .waiting, .settled: return []
+        case .looking:
+            takePHY(outcome)
+            return learn()
         // Without knowing the peer, nothing more is asked of it.
         case .learning, .quickening: return isRefused ? settle() : []
         case .lengthening: return quicken()

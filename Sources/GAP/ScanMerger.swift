@@ -1,5 +1,5 @@
 package import BluetoothTypes
-import HCI
+package import HCI
 
 /// One packet of a device that advertises, together with the other one of its two packets if that is known.
 package struct ScanReport: Equatable, Sendable {
@@ -9,24 +9,34 @@ package struct ScanReport: Equatable, Sendable {
     package var isConnectable: Bool
     /// dBm of the packet that led to the report; 127 means not available.
     package var rssi: Int8
+    /// The PHY on which the device announces itself.
+    package var primaryPHY: PHY
 
     package init(
-        address: DeviceAddress, advertisingData: [UInt8], scanResponseData: [UInt8], isConnectable: Bool, rssi: Int8
+        address: DeviceAddress, advertisingData: [UInt8], scanResponseData: [UInt8], isConnectable: Bool, rssi: Int8,
+        primaryPHY: PHY = .le1M
     ) {
         self.address = address
         self.advertisingData = advertisingData
         self.scanResponseData = scanResponseData
         self.isConnectable = isConnectable
         self.rssi = rssi
+        self.primaryPHY = primaryPHY
     }
 }
 
-/// Remembers of each device its last advertisement and its last scan response, and of no more devices than it may.
+/// Remembers the last advertisement and the last scan response of each device, or of each advertisement of a device that
+/// has several; and of no more than it may.
 struct ScanMerger {
+    private struct Source: Hashable {
+        var address: DeviceAddress
+        var identifier: UInt8
+    }
+
     private let capacity: Int
-    private var reports: [DeviceAddress: ScanReport] = [:]
-    /// The devices in the order in which they were first heard, as a ring once it is full.
-    private var order: [DeviceAddress] = []
+    private var reports: [Source: ScanReport] = [:]
+    /// The sources in the order in which they were first heard, as a ring once it is full.
+    private var order: [Source] = []
     private var oldest = 0
 
     init(capacity: Int) {
@@ -34,19 +44,19 @@ struct ScanMerger {
         self.capacity = capacity
     }
 
-    /// - Returns: `nil` for a scan response to an advertisement that was not heard, which says too little, and for
-    ///   more data than a legacy advertisement has (Core 6.0, Vol 6, Part B, 2.3.1).
-    mutating func take(_ packet: AdvertisingReport) -> ScanReport? {
-        guard packet.data.count <= AdvertisingLayout.capacity else { return nil }
-        if let known = reports.index(forKey: packet.address) {
+    /// - Returns: `nil` for a scan response to an advertisement that was not heard, which says too little.
+    mutating func take(_ packet: HeardPacket) -> ScanReport? {
+        let source = Source(address: packet.address, identifier: packet.identifier)
+        if let known = reports.index(forKey: source) {
             reports.values[known].update(packet)
             return reports.values[known]
         }
-        guard packet.eventType != .scanResponse else { return nil }
+        guard !packet.isScanResponse else { return nil }
         var report = ScanReport(
-            address: packet.address, advertisingData: [], scanResponseData: [], isConnectable: false, rssi: 127)
+            address: packet.address, advertisingData: [], scanResponseData: [], isConnectable: false, rssi: 127,
+            primaryPHY: packet.primaryPHY)
         report.update(packet)
-        remember(report)
+        remember(source, report)
         return report
     }
 
@@ -56,28 +66,28 @@ struct ScanMerger {
         oldest = 0
     }
 
-    private mutating func remember(_ report: ScanReport) {
+    private mutating func remember(_ source: Source, _ report: ScanReport) {
         if order.count < capacity {
-            order.append(report.address)
+            order.append(source)
         } else {
             reports[order[oldest]] = nil
-            order[oldest] = report.address
+            order[oldest] = source
             oldest = (oldest + 1) % capacity
         }
-        reports[report.address] = report
+        reports[source] = report
     }
 }
 
 extension ScanReport {
     /// The arrays are left alone if nothing in them changes, which is the rule: no allocation then.
-    fileprivate mutating func update(_ packet: AdvertisingReport) {
+    fileprivate mutating func update(_ packet: HeardPacket) {
         rssi = packet.rssi
-        if packet.eventType == .scanResponse {
+        if packet.isScanResponse {
             if !scanResponseData.elementsEqual(packet.data) { scanResponseData = Array(packet.data) }
             return
         }
-        isConnectable = packet.eventType.isConnectable
-        if !packet.eventType.isScannable { scanResponseData = [] }
+        isConnectable = packet.isConnectable
+        if !packet.isScannable { scanResponseData = [] }
         if !advertisingData.elementsEqual(packet.data) { advertisingData = Array(packet.data) }
     }
 }

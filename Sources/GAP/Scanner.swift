@@ -13,7 +13,7 @@ package import HCI
 /// a duplicate (``DiscoveryFilter``). Every wish is reported on once, with `started` or `failed`, unless another wish
 /// took its place before. One command is in flight at a time, so an outcome needs no name.
 ///
-/// Source: Core 6.0, Vol 4, Part E, 7.8.10, 7.8.11 and 7.7.65.2.
+/// Source: Core 6.0, Vol 4, Part E, 7.8.10, 7.8.11 and 7.7.65.2; 7.8.64, 7.8.65 and 7.7.65.13.
 package struct Scanner: ProtocolMachine {
     package struct Configuration: Equatable, Sendable {
         /// Whether scan requests are sent.
@@ -22,6 +22,10 @@ package struct Scanner: ProtocolMachine {
         package var interval: UInt16 = 0x0060
         package var window: UInt16 = 0x0060
         package var ownAddressType = OwnAddressType.publicDevice
+        /// Whether the controller is told in extended commands: then it hears advertisements of all kinds.
+        package var isExtended = false
+        /// Whether it listens on the coded PHY too, one of sixteen windows: LE 1M, where most devices are, must not suffer.
+        package var hearsCoded = false
 
         package init() {}
     }
@@ -31,6 +35,7 @@ package struct Scanner: ProtocolMachine {
         /// About the one command that was last handed out.
         case commandFinished(CommandOutcome)
         case reports(AdvertisingReports)
+        case extendedReports(ExtendedAdvertisingReports)
     }
 
     package enum Effect: Equatable, Sendable {
@@ -47,8 +52,6 @@ package struct Scanner: ProtocolMachine {
 
     private enum State: Equatable {
         case off, setting, enabling, scanning, disabling
-
-        var opcode: HCIOpcode { self == .setting ? .leSetScanParameters : .leSetScanEnable }
     }
 
     private var state = State.off
@@ -57,6 +60,7 @@ package struct Scanner: ProtocolMachine {
     private var given: Configuration?
     private var owesReport = false
     private var merger: ScanMerger
+    private var assembler = ReportAssembler()
 
     /// - Parameter capacity: of how many devices both packets are remembered; the oldest goes first.
     package init(capacity: Int = 1024) { merger = ScanMerger(capacity: capacity) }
@@ -80,7 +84,16 @@ package struct Scanner: ProtocolMachine {
             guard state == .scanning, wanted != nil else { return [] }
             var effects: [Effect] = []
             for report in reports {
-                if let merged = merger.take(report) { effects.append(.report(merged)) }
+                guard let packet = HeardPacket(report), let merged = merger.take(packet) else { continue }
+                effects.append(.report(merged))
+            }
+            return effects
+        case .extendedReports(let reports):
+            guard state == .scanning, wanted != nil else { return [] }
+            var effects: [Effect] = []
+            for report in reports {
+                guard let packet = assembler.take(report), let merged = merger.take(packet) else { continue }
+                effects.append(.report(merged))
             }
             return effects
         }
@@ -93,22 +106,23 @@ package struct Scanner: ProtocolMachine {
             guard let wanted else { return report(.stopped) }
             given = wanted
             state = .setting
-            return [.command(wanted.parameters.packet)]
+            return [.command(wanted.parameters)]
         case .scanning:
             if wanted == given { return report(.started) }
             state = .disabling
             merger.removeAll()
-            return [.command(LESetScanEnable(false).packet)]
+            assembler.removeAll()
+            return [.command(enable(false))]
         }
     }
 
     private mutating func finish(_ outcome: CommandOutcome) -> [Effect] {
-        let failure = CommandFailure(outcome, opcode: state.opcode)
+        let failure = CommandFailure(outcome, opcode: opcode)
         switch state {
         case .off, .scanning: return []
         case .setting where failure == nil && wanted == given:
             state = .enabling
-            return [.command(LESetScanEnable(true).packet)]
+            return [.command(enable(true))]
         case .enabling where failure == nil:
             state = .scanning
         case .setting, .enabling, .disabling:
@@ -122,6 +136,22 @@ package struct Scanner: ProtocolMachine {
         return proceed()
     }
 
+    private var isExtended: Bool { given?.isExtended == true }
+
+    private func enable(_ isEnabled: Bool) -> [UInt8] {
+        isExtended ? LESetExtendedScanEnable(isEnabled).packet : LESetScanEnable(isEnabled).packet
+    }
+
+    /// Of the command in flight.
+    private var opcode: HCIOpcode {
+        switch (state == .setting, isExtended) {
+        case (true, false): .leSetScanParameters
+        case (true, true): .leSetExtendedScanParameters
+        case (false, false): .leSetScanEnable
+        case (false, true): .leSetExtendedScanEnable
+        }
+    }
+
     private mutating func report(_ effect: Effect) -> [Effect] {
         defer { owesReport = false }
         return owesReport ? [effect] : []
@@ -129,12 +159,28 @@ package struct Scanner: ProtocolMachine {
 }
 
 extension Scanner.Configuration {
-    fileprivate var parameters: LESetScanParameters {
+    fileprivate var parameters: [UInt8] {
+        guard !isExtended else { return extendedParameters.packet }
         var command = LESetScanParameters()
         command.isActive = isActive
         command.interval = interval
         command.window = window
         command.ownAddressType = ownAddressType
+        return command.packet
+    }
+
+    private var extendedParameters: LESetExtendedScanParameters {
+        var command = LESetExtendedScanParameters()
+        command.ownAddressType = ownAddressType
+        var entry = LESetExtendedScanParameters.Entry()
+        entry.isActive = isActive
+        entry.interval = interval
+        entry.window = window
+        command.entries = [entry]
+        guard hearsCoded else { return command }
+        command.phys = [.le1M, .leCoded]
+        entry.interval = UInt16(clamping: min(Int(interval) * 16, 0x4000))
+        command.entries.append(entry)
         return command
     }
 }

@@ -68,6 +68,10 @@ package final class Host {
     var dialled: [PeerID: DeviceAddress] = [:]
     /// Peers behind private addresses that are to be connected to, in the order in which they were asked for.
     var searched: [PeerID] = []
+    /// Peers that are called when a link ends: there are as many as there can be.
+    var waitingForRoom: [PeerID] = []
+    /// Who was heard on the coded PHY, and not on LE 1M after that.
+    var codedPeers: Set<DeviceAddress> = []
     /// Until when such a peer is called at the address at which it was heard.
     var privateDials: [(peer: PeerID, until: Instant)] = []
     /// Identities that have shown a private address.
@@ -163,6 +167,7 @@ extension Host {
         let client = clients.remove(at: index)
         updateScanner(at: now)
         updateAdvertiser(at: now)
+        silence(client.extendedAdvertising, at: now)
         endChannels(of: id, at: now)
         for peer in client.holds.sorted() { release(peer, at: now) }
         for service in client.services.reversed() { unpublish(service, at: now) }

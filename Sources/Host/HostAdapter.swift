@@ -22,6 +22,8 @@ enum CommandOwner {
     case scanner
     case advertiser
     case initiator
+    /// A client's own advertising set.
+    case extendedAdvertiser(ClientID)
     /// A request that ends with the command.
     case request(RequestKey)
     /// The start of a link's encryption.
@@ -98,6 +100,10 @@ extension Host {
         submit(Reset().packet, for: .nobody, at: now)
     }
 
+    /// A controller that has the extended commands is told in nothing else: it accepts no mix (Core 6.0, Vol 4, Part E,
+    /// 3.1.1).
+    var usesExtendedCommands: Bool { configuration.usesExtendedCommands && capabilities?.hasExtendedCommands == true }
+
     var capabilities: AdapterCapabilities? { if case .on(let capabilities) = phase { capabilities } else { nil } }
 
     func change(to new: AdapterState) {
@@ -106,7 +112,10 @@ extension Host {
         switch new {
         // Below "powered off" advertising has stopped; at it, it pauses (B-I6).
         case .unknown, .resetting, .unsupported, .unauthorized:
-            for index in clients.indices { clients[index].advertisement = nil }
+            for index in clients.indices {
+                clients[index].advertisement = nil
+                clients[index].extendedAdvertising?.content = nil
+            }
         case .poweredOff, .poweredOn: break
         }
         for client in clients { client.deliver(.state(new)) }
@@ -125,6 +134,7 @@ extension Host {
                 initiator.configuration = initiatorConfiguration(capabilities)
                 change(to: .poweredOn(address: capabilities.address))
                 updateAdvertiser(at: now)
+                updateExtendedAdvertisers(at: now)
             case .failed(let failure):
                 controllerFailed(.unusable(reason: "\(failure)"), at: now)
             }
@@ -137,6 +147,9 @@ extension Host {
         for entry in requests.open {
             // What has failed must not begin by itself later.
             if case .startAdvertising = entry.request { updateClient(entry.key.client) { $0.advertisement = nil } }
+            if case .startExtendedAdvertising = entry.request {
+                updateClient(entry.key.client) { $0.extendedAdvertising?.content = nil }
+            }
             fail(entry.key, failure)
         }
         let ended = links
@@ -148,9 +161,14 @@ extension Host {
         advertisingRequests = []
         scanner = Scanner()
         advertiser = Advertiser()
+        for index in clients.indices {
+            clients[index].extendedAdvertising?.advertiser = Advertiser()
+            clients[index].extendedAdvertising?.requests = []
+        }
         initiator = Initiator()
         dialled = [:]
         searched = []
+        waitingForRoom = []
         privateDials = []
         pausedDials = []
         addressChange = nil
@@ -194,6 +212,7 @@ extension Host {
             performSetup(effects, at: now)
         case .scanner: performScanner(scanner.handle(.commandFinished(outcome), at: now), at: now)
         case .advertiser: performAdvertiser(advertiser.handle(.commandFinished(outcome), at: now), at: now)
+        case .extendedAdvertiser(let id): advance(.commandFinished(outcome), advertiserOf: id, at: now)
         case .initiator: performInitiator(initiator.handle(.commandFinished(outcome), at: now), at: now)
         case .request(let key): finish(key, Self.answer(outcome, to: requests.request(key)))
         case .encryption(let handle): encryptionRefused(onLink: handle, outcome, at: now)
@@ -209,6 +228,9 @@ extension Host {
         var initiation = Initiator.Configuration()
         initiation.ownAddressType = ownAddressType
         initiation.filterAcceptListSize = capabilities.filterAcceptListSize
+        initiation.isExtended = usesExtendedCommands
+        if capabilities.features.contains(.phy2M) { initiation.phys.insert(.le2M) }
+        if capabilities.features.contains(.codedPHY) { initiation.phys.insert(.leCoded) }
         initiation.parameters = ConnectionParameterRange(connectionPreference)
         return initiation
     }

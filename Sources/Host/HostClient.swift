@@ -9,6 +9,7 @@ struct HostClient {
     /// Its running scan.
     var scan: ClientScan?
     var advertisement: AdvertisementContent?
+    var extendedAdvertising: ExtendedAdvertising?
     /// How pairings go, if this client speaks for the persons in front of the device.
     var pairing: PairingPolicy?
     /// The links that it connected.

@@ -12,6 +12,8 @@ package struct HostConfiguration: Sendable {
     /// The longest payload of a link layer's packet to ask for, 27...251, where the controller has the data length
     /// extension.
     package var maximumDataOctets: UInt16 = 251
+    /// Whether a controller is told in extended commands to advertise, scan and connect, where it has them all.
+    package var usesExtendedCommands = true
     /// Whether links are moved to LE 2M where both controllers have it.
     package var prefers2M = true
     /// How long `connect` waits for the MTU exchange before it reports the link without it.
@@ -26,7 +28,7 @@ package struct HostConfiguration: Sendable {
     package var usesPrivateAddress = false
     /// How pairings go while no client has a policy of its own.
     package var pairing = PairingPolicy()
-    /// How many links may be up or pending.
+    /// How many links may be up. Connects that are pending then wait for the end of one.
     package var maximumLinks = 16
 
     package init() {}

@@ -65,6 +65,8 @@ extension Host {
         guard capabilities != nil, addressChange == nil else { return }
         var configuration = scanConfiguration() ?? (isSearching ? Scanner.Configuration() : nil)
         configuration?.ownAddressType = ownAddressType
+        configuration?.isExtended = usesExtendedCommands
+        configuration?.hearsCoded = capabilities?.features.contains(.codedPHY) == true
         performScanner(scanner.handle(.want(configuration), at: now), at: now)
     }
 
@@ -91,7 +93,7 @@ extension Host {
 
     private func deliver(_ report: ScanReport, at now: Instant) {
         let peer = peer(behind: report.address)
-        heard(report.address, of: peer, isConnectable: report.isConnectable, at: now)
+        heard(report, of: peer, at: now)
         for index in clients.indices {
             guard let overflow = clients[index].scan?.take(report) else { continue }
             clients[index].deliver(
@@ -132,6 +134,10 @@ extension Host {
             wanted.isConnectable = clients.contains { $0.advertisement?.isConnectable == true }
             wanted.ownAddressType = ownAddressType
             wanted.interval = advertisingInterval
+            if usesExtendedCommands {
+                wanted.extended = Advertiser.Configuration.Extended()
+                if ownAddressType == .randomDevice { wanted.extended?.randomAddress = ownAddress }
+            }
             configuration = wanted
         }
         performAdvertiser(advertiser.handle(.want(configuration), at: now), at: now)

@@ -44,6 +44,9 @@ extension Host {
         case .advertisingReports(let reports):
             guard capabilities != nil else { return }
             performScanner(scanner.handle(.reports(reports), at: now), at: now)
+        case .extendedAdvertisingReports(let reports):
+            guard capabilities != nil else { return }
+            performScanner(scanner.handle(.extendedReports(reports), at: now), at: now)
         case .connectionComplete(let event): connectionComplete(event, at: now)
         case .disconnectionComplete(let event):
             linkEnded(event, at: now)
@@ -59,9 +62,10 @@ extension Host {
         case .readRemoteFeaturesComplete(let event): tune(.remoteFeatures(event), onLink: event.handle, at: now)
         case .dataLengthChange(let event): tune(.dataLengthChanged(event), onLink: event.handle, at: now)
         case .phyUpdateComplete(let event): tune(.phyUpdated(event), onLink: event.handle, at: now)
+        case .advertisingSetTerminated(let event): setTerminated(event, at: now)
         case .authenticatedPayloadTimeoutExpired, .readRemoteVersionComplete, .dataBufferOverflow,
             .channelSelectionAlgorithm,
-            .extendedAdvertisingReports, .scanTimeout, .advertisingSetTerminated, .scanRequestReceived, .unknown,
+            .scanTimeout, .scanRequestReceived, .unknown,
             .unknownLE:
             break
         }
@@ -74,7 +78,8 @@ extension Host {
             return performInitiator(initiator.handle(.connectionComplete(event), at: now), at: now)
         }
         linkEstablished(event, at: now)
-        performAdvertiser(advertiser.handle(.connected, at: now), at: now)
+        // Of several sets the next event tells which one it was.
+        if !hasExtendedAdvertising { performAdvertiser(advertiser.handle(.connected, at: now), at: now) }
     }
 }
 

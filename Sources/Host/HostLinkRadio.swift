@@ -33,6 +33,7 @@ extension Host {
         if let capabilities { tuning.capabilities = capabilities }
         tuning.maximumOctets = configuration.maximumDataOctets
         tuning.prefers2M = configuration.prefers2M
+        tuning.readsPHY = usesExtendedCommands
         return LinkTuner(handle: event.handle, role: event.role, configuration: tuning)
     }
 

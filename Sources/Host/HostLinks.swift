@@ -12,9 +12,8 @@ import SMP
 
 extension Host {
     func connect(_ peer: PeerID, for key: RequestKey, at now: Instant) {
-        guard links.count + diallingCount < configuration.maximumLinks || linkIndex(of: peer) != nil else {
-            return fail(key, .connectionLimitReached)
-        }
+        let mayDial = links.count < configuration.maximumLinks && diallingCount < Self.mostDials
+        guard mayDial || linkIndex(of: peer) != nil else { return fail(key, .connectionLimitReached) }
         updateClient(key.client) { $0.holds.insert(peer) }
         guard let index = linkIndex(of: peer) else {
             return dial(peer, at: now)
@@ -23,6 +22,9 @@ extension Host {
         guard !links[index].isEnding, links[index].reportBy == nil else { return }
         finish(key, .success(.connected(mtu: links[index].bearer.mtu)))
     }
+
+    /// Each pending connect takes memory; nobody waits for that many peers.
+    private static let mostDials = 512
 
     func performInitiator(_ effects: [Initiator.Effect], at now: Instant) {
         for effect in effects {
@@ -34,6 +36,11 @@ extension Host {
             case .failed(let address, let failure):
                 let peer = dialled.first { $0.value == address }?.key ?? PeerID(address)
                 stopDialling(peer, at: now)
+                // The controller has as many links as it can.
+                if failure.error == .connectionLimitExceeded, !links.isEmpty {
+                    waitingForRoom.append(peer)
+                    continue
+                }
                 for client in clients { dropHold(of: client.id, on: peer, HostFailure(failure)) }
             // Whoever took it back was told at once.
             case .cancelled: break
@@ -65,6 +72,7 @@ extension Host {
         know(peer) { $0.isConnected = true }
         // A peer that connects to this host may be one that a client waits for.
         stopDialling(peer, at: now)
+        if links.count >= configuration.maximumLinks { holdDialsBack(at: now) }
         guard let index = linkIndex(handle: event.handle) else { return }
         secureNewLink(index, at: now)
         tune(.start, onLink: event.handle, at: now)
@@ -177,7 +185,11 @@ extension Host {
             $0.services = []
         }
         tellHolders(of: link, failure, at: now)
+        dialWaiting(at: now)
         performAdvertiser(advertiser.handle(.disconnected, at: now), at: now)
+        for client in clients where client.extendedAdvertising != nil {
+            advance(.disconnected, advertiserOf: client.id, at: now)
+        }
         flush()
     }
 

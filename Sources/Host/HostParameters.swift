@@ -1,20 +1,30 @@
 import EventLoop
+import GAP
 import HCI
 import HostInterface
 import L2CAP
 
 /// Connection parameters: asked for by a client, by the peer's host over L2CAP, or by its link layer.
 extension Host {
-    /// The central decides and tells its controller; a peripheral asks the central (Core 6.0, Vol 3, Part A, 4.20).
+    /// The central decides and tells its controller. A peripheral asks the central: by its link layer where both have the
+    /// procedure for that, else by L2CAP (Core 6.0, Vol 3, Part A, 4.20).
     func updateParameters(_ preference: ConnectionPreference, onLink index: Int, for key: RequestKey, at now: Instant) {
         let handle = links[index].handle
         switch links[index].role {
         case .central: update(ConnectionParameterRange(preference), onLink: handle, for: .request(key), at: now)
+        case .peripheral where canAskByLinkLayer(links[index]):
+            update(ConnectionParameterRange(preference), onLink: handle, for: .request(key), at: now)
         case .peripheral:
             let effects = links[index].signalling.handle(.requestUpdate(ParameterUpdateRequest(preference)), at: now)
             performSignalling(effects, onLink: handle, at: now)
             finish(key, .success(.done))
         }
+    }
+
+    private func canAskByLinkLayer(_ link: Link) -> Bool {
+        guard let capabilities, capabilities.commands.contains(.leConnectionUpdate) else { return false }
+        return capabilities.features.contains(.connectionParametersRequest)
+            && link.tuner.remoteFeatures?.contains(.connectionParametersRequest) == true
     }
 
     func update(

@@ -38,6 +38,7 @@ extension Host {
         adviseOnBackground()
         updateScanner(at: now)
         updateAdvertiser(at: now)
+        updateExtendedAdvertisers(at: now)
         updatePaces(at: now)
     }
 
@@ -217,7 +218,7 @@ extension HostRequest {
             .discoverCharacteristics, .discoverDescriptors, .read, .write, .subscribe, .openChannel:
             .central
         case .addService, .removeService, .removeAllServices, .respond, .notify, .startAdvertising, .stopAdvertising,
-            .publishChannel, .unpublishChannel:
+            .startExtendedAdvertising, .stopExtendedAdvertising, .publishChannel, .unpublishChannel:
             .peripheral
         case .updateConnectionParameters, .readLink, .send, .received, .closeChannel, .security, .listOpenWork: nil
         }

@@ -14,7 +14,8 @@ extension Host {
         noteRole(of: id, asking: request)
         guard capabilities != nil else { return submitWhileOff(request, key, at: now) }
         switch request {
-        case .startScan, .stopScan, .startAdvertising, .stopAdvertising:
+        case .startScan, .stopScan, .startAdvertising, .stopAdvertising, .startExtendedAdvertising,
+            .stopExtendedAdvertising:
             submitDiscovery(request, key, at: now)
         case .connect, .disconnect, .readRSSI, .readLink, .updateConnectionParameters:
             submitLink(request, key, at: now)
@@ -47,6 +48,8 @@ extension Host {
         case .stopScan: stopScan(for: key, at: now)
         case .startAdvertising(let content): startAdvertising(content, for: key, at: now)
         case .stopAdvertising: stopAdvertising(for: key, at: now)
+        case .startExtendedAdvertising(let wanted): startExtendedAdvertising(wanted, for: key, at: now)
+        case .stopExtendedAdvertising: stopExtendedAdvertising(for: key, at: now)
         default: preconditionFailure("\(request) does not belong here.")
         }
     }

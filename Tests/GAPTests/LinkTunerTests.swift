@@ -105,6 +105,23 @@ struct LinkTunerTests {
         #expect(tuner.handle(.commandFinished(done), at: due).isEmpty)
     }
 
+    @Test("A link that has begun on LE 2M or on the coded PHY stays there", arguments: ["02 02", "03 03"])
+    func otherPHY(phys: String) {
+        var configuration = LinkTuner.Configuration()
+        configuration.capabilities.features = Self.everything
+        configuration.capabilities.commands = SupportedCommands([.leReadPHY, .leReadRemoteFeatures, .leSetPHY])
+        configuration.readsPHY = true
+        Scene.play(LinkTuner(handle: 0x40, role: .central, configuration: configuration)) { tuner in
+            tuner.input(.start, #_sourceLocation)
+            tuner.expect(.command(hex("01 30 20 02 40 00")))
+            let answer = CommandOutcome.completed(returnParameters: hex("00 40 00 " + phys)[...])
+            tuner.input(.commandFinished(answer), #_sourceLocation)
+            tuner.expect(.command(readFeatures))
+            tuner.input(.commandFinished(.started), #_sourceLocation)
+            tuner.input(features(Self.everything), #_sourceLocation)
+        }
+    }
+
     private func tuner(_ role: LinkRole, without missing: [HCIOpcode] = []) -> LinkTuner {
         var configuration = LinkTuner.Configuration()
         configuration.capabilities.features = Self.everything

@@ -99,9 +99,9 @@ extension Narrator {
         case .send(let number, let octets): sent(channelPeers[number], "data", octets, readable(octets))
         case .startScan, .stopScan, .readRSSI, .readLink, .updateConnectionParameters, .discoverServices,
             .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read, .addService,
-            .removeService, .removeAllServices, .notify, .startAdvertising, .stopAdvertising, .publishChannel,
-            .unpublishChannel, .openChannel, .received, .closeChannel, .security,
-            .listOpenWork:
+            .removeService, .removeAllServices, .notify, .startAdvertising, .stopAdvertising, .startExtendedAdvertising,
+            .stopExtendedAdvertising, .publishChannel, .unpublishChannel, .openChannel, .received, .closeChannel,
+            .security, .listOpenWork:
             break  // Told by its answer, or by the other side.
         }
     }
@@ -219,7 +219,8 @@ extension Narrator {
             case .removeService, .removeAllServices: (nil, "remove services")
             case .respond: (nil, "answer")
             case .notify(let handle, _, _): (nil, "notify \(localUUID(handle))")
-            case .startAdvertising, .stopAdvertising: (nil, "advertise")
+            case .startAdvertising, .stopAdvertising, .startExtendedAdvertising, .stopExtendedAdvertising:
+                (nil, "advertise")
             case .security: (nil, "security")
             case .listOpenWork: (nil, "list what waits")
             case .publishChannel, .unpublishChannel: (nil, "publish a channel")

@@ -27,9 +27,12 @@ struct RolesDemo {
         stage.addDevice("Strap", strap, at: (2, 1), .heartRateSensor(name: "Strap", address: strap))
         let other = DeviceAddress(0xC0DE_0000_0021)
         stage.addDevice("sensor 1", other, at: (2, 0), .addressBeacon(name: "Sensor", address: other))
-        stage.holdLink(to: strap, from: "phone", for: 1.5)
-        return stage.addDevice(
+        stage.holdLink(to: strap, from: "phone", for: 2)
+        let sensor = stage.addDevice(
             "sensor 2", Self.wanted, at: (3, 0), .addressBeacon(name: "Sensor", address: Self.wanted))
+        // The other app has its link when ours asks.
+        stage.run(for: .milliseconds(500)) { false }
+        return sensor
     }
 
     private func playCentral(wanted: AgreedIdentifier, on actor: String) -> CentralRole {

@@ -154,11 +154,11 @@ extension AdapterSetup {
     ].reduce(0) { $0 | $1.mask }
 
     /// The LE subevents that this host understands. One of the two about a new connection is enough, and every
-    /// controller has the first.
+    /// controller has the first. An older controller ignores the bits that it does not know (7.8.1).
     static let leEventMask: UInt64 = [
         LESubeventCode.connectionComplete, .advertisingReport, .connectionUpdateComplete,
         .readRemoteFeaturesComplete, .longTermKeyRequest, .remoteConnectionParameterRequest, .dataLengthChange,
-        .phyUpdateComplete, .channelSelectionAlgorithm,
+        .phyUpdateComplete, .extendedAdvertisingReport, .advertisingSetTerminated, .channelSelectionAlgorithm,
     ].reduce(0) { $0 | $1.mask }
 
     private func isNeeded(_ step: Step) -> Bool {

@@ -14,6 +14,7 @@ extension Host {
     /// Has the initiator look for a peer, or the scanner if its address is not known.
     func dial(_ peer: PeerID, at now: Instant) {
         guard !isDialling(peer) else { return }
+        guard links.count < configuration.maximumLinks else { return waitingForRoom.append(peer) }
         guard let index = bondIndex(of: peer) else { return dial(peer, at: peer.address, now: now) }
         let identity = bonds[index].identity
         guard ResolvableAddress(peer.address) != nil || privatePeers.contains(identity) else {
@@ -26,14 +27,36 @@ extension Host {
     private func dial(_ peer: PeerID, at address: DeviceAddress, now: Instant) {
         dialled[peer] = address
         guard addressChange == nil else { return pausedDials.append(address) }
-        performInitiator(initiator.handle(.connect(address), at: now), at: now)
+        performInitiator(
+            initiator.handle(.connect(address, onCoded: codedPeers.contains(address)), at: now), at: now)
     }
 
-    func isDialling(_ peer: PeerID) -> Bool { dialled[peer] != nil || searched.contains(peer) }
+    func isDialling(_ peer: PeerID) -> Bool {
+        dialled[peer] != nil || searched.contains(peer) || waitingForRoom.contains(peer)
+    }
 
-    var diallingCount: Int { initiator.pending.count + searched.filter { dialled[$0] == nil }.count }
+    var diallingCount: Int {
+        initiator.pending.count + searched.filter { dialled[$0] == nil }.count + waitingForRoom.count
+    }
+
+    /// There are as many links as there may be: whoever is called waits for the end of one.
+    func holdDialsBack(at now: Instant) {
+        let called = initiator.pending.compactMap { address in dialled.first { $0.value == address }?.key }
+        for peer in called + searched.filter({ dialled[$0] == nil }) {
+            stopDialling(peer, at: now)
+            waitingForRoom.append(peer)
+        }
+    }
+
+    /// A link has ended: whoever waits for room is called again.
+    func dialWaiting(at now: Instant) {
+        let waiting = waitingForRoom
+        waitingForRoom = []
+        for peer in waiting where isHeld(peer) && linkIndex(of: peer) == nil { dial(peer, at: now) }
+    }
 
     func stopDialling(_ peer: PeerID, at now: Instant) {
+        waitingForRoom.removeAll { $0 == peer }
         if searched.contains(peer) {
             searched.removeAll { $0 == peer }
             privateDials.removeAll { $0.peer == peer }
@@ -45,16 +68,28 @@ extension Host {
     }
 
     /// A packet was heard. If it is of somebody who is searched, this is where to call them, until their next address.
-    func heard(_ address: DeviceAddress, of peer: PeerID, isConnectable: Bool, at now: Instant) {
+    func heard(_ report: ScanReport, of peer: PeerID, at now: Instant) {
+        let address = report.address
+        noteCoded(address, isOnCoded: report.primaryPHY == .leCoded)
         if address != peer.address, ResolvableAddress(address) != nil, let index = bondIndex(of: peer) {
             privatePeers.insert(bonds[index].identity)
         }
-        guard isConnectable, searched.contains(peer), dialled[peer] != address else { return }
+        guard report.isConnectable, searched.contains(peer), dialled[peer] != address else { return }
         if let old = dialled[peer] { performInitiator(initiator.handle(.cancel(old), at: now), at: now) }
         privateDials.removeAll { $0.peer == peer }
         privateDials.append((peer, now.advanced(by: Self.patienceForAnswer)))
         dial(peer, at: address, now: now)
         updateScanner(at: now)
+    }
+
+    /// Who announces itself on the coded PHY is called there too. Not many do; a crowd is not remembered.
+    private func noteCoded(_ address: DeviceAddress, isOnCoded: Bool) {
+        if isOnCoded {
+            if codedPeers.count >= 256 { codedPeers = [] }
+            codedPeers.insert(address)
+        } else if !codedPeers.isEmpty {
+            codedPeers.remove(address)
+        }
     }
 
     /// Somebody is searched whose address is not known yet. Whoever is called is not searched meanwhile: a controller
@@ -120,13 +155,18 @@ extension Host {
         pausedDials = initiator.pending
         performScanner(scanner.handle(.want(nil), at: now), at: now)
         performAdvertiser(advertiser.handle(.want(nil), at: now), at: now)
+        for client in clients where client.extendedAdvertising != nil {
+            advance(.want(nil), advertiserOf: client.id, at: now)
+        }
         for address in pausedDials { performInitiator(initiator.handle(.cancel(address), at: now), at: now) }
         goOnWithAddressChange(at: now)
     }
 
     /// A command has ended; perhaps it was the last before silence.
     func goOnWithAddressChange(at now: Instant) {
-        guard addressChange == .pausing, scanner.isOff, advertiser.isOff, !initiator.isActive else { return }
+        guard addressChange == .pausing, scanner.isOff, advertiser.isOff, areExtendedAdvertisersOff,
+            !initiator.isActive
+        else { return }
         var random = randomness.generator()
         let new = ResolvableAddress(
             key: identity.resolvingKey, random: UInt32(truncatingIfNeeded: random.next())
@@ -143,10 +183,12 @@ extension Host {
         initiator.configuration.ownAddressType = ownAddressType
         updateScanner(at: now)
         updateAdvertiser(at: now)
+        updateExtendedAdvertisers(at: now)
         let dials = pausedDials
         pausedDials = []
         for address in dials where dialled.values.contains(address) {
-            performInitiator(initiator.handle(.connect(address), at: now), at: now)
+            performInitiator(
+                initiator.handle(.connect(address, onCoded: codedPeers.contains(address)), at: now), at: now)
         }
     }
 }
