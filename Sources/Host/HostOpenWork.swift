@@ -63,7 +63,7 @@ extension HostRequest {
             .security(.secure(let peer, _)):
             .peer(peer)
         case .startScan, .stopScan, .readRSSI, .readLink, .write, .addService, .removeService, .removeAllServices,
-            .respond,
+            .respond, .startExtendedAdvertising, .stopExtendedAdvertising,
             .notify, .publishChannel, .unpublishChannel, .send, .received, .closeChannel, .startAdvertising,
             .stopAdvertising, .listOpenWork, .security:
             .controller
@@ -99,6 +99,8 @@ extension HostRequest {
         case .received: "taking octets of a channel"
         case .closeChannel(let number): "closing channel \(number.rawValue)"
         case .startAdvertising: "advertising"
+        case .startExtendedAdvertising: "advertising with extended packets"
+        case .stopExtendedAdvertising: "the end of advertising with extended packets"
         case .stopAdvertising: "the end of advertising"
         case .listOpenWork: "this list"
         case .security(.secure): "securing a link"
