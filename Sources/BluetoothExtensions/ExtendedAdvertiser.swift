@@ -5,8 +5,8 @@ import HostInterface
 /// Advertises what Apple's API does not let a program say: service data, manufacturer data, more than 31 octets, and on
 /// the coded PHY, which reaches farther. It goes on beside `CBPeripheralManager.startAdvertising`.
 ///
-/// It is heard by devices that have extended advertising of Bluetooth 5; phones show it to their programs, older ones do
-/// not. Completions are called on the manager's queue.
+/// It is heard by devices that have extended advertising of Bluetooth 5; phones show it to their programs, older ones
+/// do not. Completions are called on the manager's queue.
 ///
 ///     let advertiser = ExtendedAdvertiser(manager: manager)
 ///     var advertisement = ExtendedAdvertiser.Advertisement()
@@ -45,13 +45,13 @@ public struct ExtendedAdvertiser {
 
     /// Puts an advertisement on the air until ``stop(completion:)``, or until the radio goes off.
     ///
-    /// - Parameter completion: gets `nil` when it is on the air; a `CBError` if the radio has no extended advertising or
-    ///   not the coded PHY, the advertisement is too long, or another one of this manager is on the air.
+    /// - Parameter completion: gets `nil` when it is on the air; a `CBError` if the radio has no extended advertising
+    ///   or not the coded PHY, the advertisement is too long, or another one of this manager is on the air.
     public func start(_ advertisement: Advertisement, completion: @escaping ((any Error)?) -> Void = { _ in }) {
         let content = AdvertisementContent(
             localName: advertisement.localName, services: advertisement.services.map(\.bluetoothUUID),
             serviceData: advertisement.serviceData.map {
-                AdvertisementContent.ServiceData(service: $0.service.bluetoothUUID, octets: Array($0.data))
+                AdvertisingData.ServiceData(service: $0.service.bluetoothUUID, data: Array($0.data))
             },
             manufacturerData: advertisement.manufacturerData.map { Array($0) },
             isConnectable: advertisement.isConnectable)

@@ -2,7 +2,8 @@ package import BluetoothTypes
 package import EventLoop
 package import HCI
 
-/// Keeps one advertisement on the air for as long as it is wanted, told to the controller in legacy or extended commands.
+/// Keeps one advertisement on the air for as long as it is wanted, told to the controller in legacy or extended
+/// commands.
 ///
 ///            want              parameters, data, scan response, enable: one command after the other
 ///     off ─────────▶ starting ───────────────────────────────────────────────────────────────▶ on the air

@@ -33,7 +33,7 @@ package struct AdvertisingLayout: Equatable, Sendable {
     ///   - manufacturerData: the company identifier, least significant octet first, then the data.
     ///   - capacity: octets.
     package init(
-        localName: String?, services: [BluetoothUUID], serviceData: [(service: BluetoothUUID, octets: [UInt8])],
+        localName: String?, services: [BluetoothUUID], serviceData: [AdvertisingData.ServiceData],
         manufacturerData: [UInt8]?, capacity: Int
     ) {
         var structures: [(AdvertisingDataType, [UInt8])] = [(.flags, [0x06])]
@@ -43,9 +43,7 @@ package struct AdvertisingLayout: Equatable, Sendable {
         }
         for data in serviceData {
             let uuid = data.service.octets
-            let type: AdvertisingDataType =
-                uuid.count == 2 ? .serviceData16 : uuid.count == 4 ? .serviceData32 : .serviceData128
-            structures.append((type, uuid + data.octets))
+            structures.append((serviceDataType(ofWidth: uuid.count), uuid + data.data))
         }
         if let manufacturerData { structures.append((.manufacturerData, manufacturerData)) }
         if let localName, !localName.isEmpty { structures.append((.completeLocalName, Array(localName.utf8))) }

@@ -25,8 +25,8 @@ package struct ScanReport: Equatable, Sendable {
     }
 }
 
-/// Remembers the last advertisement and the last scan response of each device, or of each advertisement of a device that
-/// has several; and of no more than it may.
+/// Remembers the last advertisement and the last scan response of each device, or of each advertisement of a device
+/// that has several; and of no more than it may.
 struct ScanMerger {
     private struct Source: Hashable {
         var address: DeviceAddress

@@ -24,7 +24,8 @@ package struct Scanner: ProtocolMachine {
         package var ownAddressType = OwnAddressType.publicDevice
         /// Whether the controller is told in extended commands: then it hears advertisements of all kinds.
         package var isExtended = false
-        /// Whether it listens on the coded PHY too, one of sixteen windows: LE 1M, where most devices are, must not suffer.
+        /// Whether it listens on the coded PHY too, one of sixteen windows: LE 1M, where most devices are, must not
+        /// suffer.
         package var hearsCoded = false
 
         package init() {}

@@ -30,7 +30,7 @@ extension Host {
         let content = wanted.content
         let layout = AdvertisingLayout(
             localName: content.localName, services: content.services,
-            serviceData: content.serviceData.map { ($0.service, $0.octets) },
+            serviceData: content.serviceData,
             manufacturerData: content.manufacturerData, capacity: Self.capacity(isConnectable: content.isConnectable))
         guard layout.isComplete else {
             let most = Self.capacity(isConnectable: content.isConnectable)

@@ -6,8 +6,8 @@ import L2CAP
 
 /// Connection parameters: asked for by a client, by the peer's host over L2CAP, or by its link layer.
 extension Host {
-    /// The central decides and tells its controller. A peripheral asks the central: by its link layer where both have the
-    /// procedure for that, else by L2CAP (Core 6.0, Vol 3, Part A, 4.20).
+    /// The central decides and tells its controller. A peripheral asks the central: by its link layer where both have
+    /// the procedure for that, else by L2CAP (Core 6.0, Vol 3, Part A, 4.20).
     func updateParameters(_ preference: ConnectionPreference, onLink index: Int, for key: RequestKey, at now: Instant) {
         let handle = links[index].handle
         switch links[index].role {

@@ -93,7 +93,7 @@ extension Host {
             return AdvertisingLayout(
                 localName: contents.lazy.compactMap(\.localName).first, services: services,
                 manufacturerData: contents.lazy.compactMap(\.manufacturerData).first,
-                serviceData: contents.lazy.compactMap(\.serviceData).first)
+                serviceData: contents.lazy.flatMap(\.serviceData).first)
         }
         guard policy.backgroundModes.contains(.peripheral) else { return nil }
         return AdvertisingLayout(manufacturerData: services.isEmpty ? nil : OverflowArea(services).manufacturerData)

@@ -66,8 +66,8 @@ package enum HostRequest: Equatable, Sendable {
     // Advertising. Answer: `.advertising` with what was placed where, when it is on the air.
     case startAdvertising(AdvertisementContent)
     case stopAdvertising
-    /// Beside the other, in extended packets. Answer: `.advertising` when it is on the air; `.invalidParameters` where the
-    /// radio does not have them or they do not hold it. In the background it pauses.
+    /// Beside the other, in extended packets. Answer: `.advertising` when it is on the air; `.invalidParameters` where
+    /// the radio does not have them or they do not hold it. In the background it pauses.
     case startExtendedAdvertising(ExtendedAdvertisement)
     case stopExtendedAdvertising
 
@@ -120,27 +120,16 @@ package enum SubscriptionKind: UInt16, Equatable, Sendable {
 package struct AdvertisementContent: Equatable, Sendable {
     package var localName: String?
     package var services: [BluetoothUUID] = []
-    /// Not offered by Apple's API; in extended packets alone.
-    package var serviceData: [ServiceData] = []
+    /// Not offered by Apple's API. Legacy packets carry the first one.
+    package var serviceData: [AdvertisingData.ServiceData] = []
     /// Company identifier (2 octets, little-endian) and data; not offered by Apple's API.
     package var manufacturerData: [UInt8]?
-    /// Not offered by Apple's API either.
-    package var serviceData: AdvertisingData.ServiceData?
     package var isConnectable = true
 
-    package struct ServiceData: Equatable, Sendable {
-        package var service: BluetoothUUID
-        package var octets: [UInt8]
-
-        package init(service: BluetoothUUID, octets: [UInt8]) {
-            self.service = service
-            self.octets = octets
-        }
-    }
-
     package init(
-        localName: String? = nil, services: [BluetoothUUID] = [], serviceData: [ServiceData] = [],
-        manufacturerData: [UInt8]? = nil, isConnectable: Bool = true
+        localName: String? = nil, services: [BluetoothUUID] = [],
+        serviceData: [AdvertisingData.ServiceData] = [], manufacturerData: [UInt8]? = nil,
+        isConnectable: Bool = true
     ) {
         self.localName = localName
         self.services = services

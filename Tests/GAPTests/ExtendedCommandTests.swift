@@ -6,8 +6,8 @@ import HCI
 import ProtocolTestKit
 import Testing
 
-/// The same machines, told to speak to the controller in extended commands. The octets are those of Core 6.0, Vol 4, Part
-/// E, 7.8.52 to 7.8.56 and 7.8.64 to 7.8.66.
+/// The same machines, told to speak to the controller in extended commands. The octets are those of Core 6.0, Vol 4,
+/// Part E, 7.8.52 to 7.8.56 and 7.8.64 to 7.8.66.
 @Suite("Extended commands — Core 6.0, Vol 4, Part E, 3.1.1")
 struct ExtendedCommandTests {
     private static let peer = DeviceAddress(0x0605_0403_0201)

@@ -87,7 +87,7 @@ struct ExtendedHostTests {
         let peripheral = Client(world, 0xA0_0000_0000_01, at: 0)
         let phones = [Client(world, 0xC0_0000_0000_02), Client(world, 0xC0_0000_0000_03)]
         var content = AdvertisementContent(localName: "Long", services: [.uuid16(0xFFF0)])
-        content.serviceData = [.init(service: .uuid16(0xFFF1), octets: [UInt8](repeating: 7, count: 100))]
+        content.serviceData = [.init(service: .uuid16(0xFFF1), data: [UInt8](repeating: 7, count: 100))]
         #expect(peripheral.answer(.startAdvertising(AdvertisementContent(localName: "Short"))) != nil)
         guard
             case .success(.advertising(let placement)) = peripheral.answer(
@@ -124,7 +124,7 @@ struct ExtendedHostTests {
         let new = Client(world, 0xA0_0000_0000_01, at: 0)
         func content(_ count: Int, isConnectable: Bool = true) -> HostRequest {
             var content = AdvertisementContent(isConnectable: isConnectable)
-            content.serviceData = [.init(service: .uuid16(0xFFF1), octets: [UInt8](repeating: 7, count: count))]
+            content.serviceData = [.init(service: .uuid16(0xFFF1), data: [UInt8](repeating: 7, count: count))]
             return .startExtendedAdvertising(ExtendedAdvertisement(content))
         }
         func isRefused(_ answer: Result<HostAnswer, HostFailure>?) -> Bool {

@@ -22,8 +22,8 @@ package struct AdapterCapabilities: Equatable, Sendable {
 
     package init() {}
 
-    /// Whether the controller has all of the extended commands for advertising, scanning and connecting. Of them and the
-    /// legacy ones a host uses one kind only (Core 6.0, Vol 4, Part E, 3.1.1).
+    /// Whether the controller has all of the extended commands for advertising, scanning and connecting. Of them and
+    /// the legacy ones a host uses one kind only (Core 6.0, Vol 4, Part E, 3.1.1).
     package var hasExtendedCommands: Bool {
         let needed: [HCIOpcode] = [
             .leSetExtendedAdvertisingParameters, .leSetExtendedAdvertisingData, .leSetExtendedScanResponseData,

@@ -122,8 +122,10 @@ extension PeripheralScript {
     /// Google, Eddystone-URL: frame 0x10, -20 dBm at no distance, `https://` as 0x03, `.org/` as 0x01.
     fileprivate static var eddystone: PeripheralScript {
         var content = AdvertisementContent(services: [.eddystoneService], isConnectable: false)
-        content.serviceData = AdvertisingData.ServiceData(
-            service: .eddystoneService, data: [0x10, 0xEC, 0x03] + Array("example".utf8) + [0x01])
+        content.serviceData = [
+            AdvertisingData.ServiceData(
+                service: .eddystoneService, data: [0x10, 0xEC, 0x03] + Array("example".utf8) + [0x01])
+        ]
         return PeripheralScript(advertisement: content)
     }
 
