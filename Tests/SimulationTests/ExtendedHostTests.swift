@@ -158,4 +158,33 @@ struct ExtendedHostTests {
             #expect(central.answer(.disconnect(peripheral.peer)) == .success(.done))
         }
     }
+
+    /// What each fault does stands in Documentation/Faults.md.
+    @Test("Faults of advertising and scanning strike whichever commands the host speaks", arguments: [false, true])
+    func faults(extended: Bool) throws {
+        let world = World(seed: 6)
+        let lock = Client(world, 0xA0_0000_0000_01, at: 0, extended: extended)
+        let phone = Client(world, 0xC0_0000_0000_02, extended: extended)
+        for fault in [SimulatedFault.swappedServiceUUID, .notConnectable] { lock.device.faults.begin(fault) }
+        for fault in [SimulatedFault.noRSSI, .scanRefused] { phone.device.faults.begin(fault) }
+        world.run(for: .seconds(1))
+        let content = AdvertisementContent(services: [.uuid16(0xFFF0)])
+        let request =
+            extended ? HostRequest.startExtendedAdvertising(ExtendedAdvertisement(content)) : .startAdvertising(content)
+        guard case .success(.advertising) = lock.answer(request) else {
+            Issue.record("not on the air")
+            return
+        }
+        _ = phone.answer(.startScan(ScanFilter()))
+        world.run(for: .seconds(2))
+        #expect(phone.discoveries.isEmpty)
+        phone.device.faults.end(.scanRefused)
+        _ = phone.answer(.stopScan)
+        #expect(phone.answer(.startScan(ScanFilter())) == .success(.done))
+        world.run(for: .seconds(2))
+        let heard = try #require(phone.discoveries.first { $0.peer == lock.peer })
+        #expect(heard.rssi == 127 && !heard.isConnectable)
+        // Core Supplement, Part A, 1.1: a complete list of 16-bit services, and the octets of FFF0 the wrong way round.
+        #expect(heard.advertisingData.starts(with: [2, 0x01, 6, 3, 0x03, 0xFF, 0xF0]))
+    }
 }

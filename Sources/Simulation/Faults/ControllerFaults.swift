@@ -15,16 +15,13 @@ extension FaultyLine {
             let hangs = strikes(.hangsAfterReset)
             forgetLinks()
             isHanging = hangs
-        case .leSetAdvertisingParameters:
-            return [advertisingParameters(parameters) ?? packet]
-        case .leSetAdvertisingData where strikes(.malformedAdvertisement):
-            return [LESetAdvertisingData(data: Self.malformedAdvertisement).packet]
-        case .leSetAdvertisingData where strikes(.swappedServiceUUID):
-            return [swapServices(parameters) ?? packet]
-        case .leSetAdvertisingEnable where parameters.first == 1 && !links.isEmpty && strikes(.connectedElsewhere):
-            return refuse(opcode)
-        case .leSetScanEnable where parameters.first == 1 && strikes(.scanRefused):
-            return refuse(opcode)
+        case .leSetAdvertisingParameters, .leSetExtendedAdvertisingParameters, .leSetAdvertisingData,
+            .leSetExtendedAdvertisingData:
+            return [advertising(opcode, parameters) ?? packet]
+        case .leSetAdvertisingEnable, .leSetExtendedAdvertisingEnable:
+            if parameters.first == 1, !links.isEmpty, strikes(.connectedElsewhere) { return refuse(opcode) }
+        case .leSetScanEnable, .leSetExtendedScanEnable:
+            if parameters.first == 1, strikes(.scanRefused) { return refuse(opcode) }
         case .leRemoteConnectionParameterRequestReply where strikes(.refusesConnectionParameters):
             let handle = UInt16(parameters[parameters.startIndex]) | UInt16(parameters[parameters.startIndex + 1]) << 8
             command(
@@ -41,21 +38,61 @@ extension FaultyLine {
         0x02, 0x01, 0x06, 0x03, 0x03, 0xF0, 0xFF, 0x1D, 0x09, 0x4B, 0x4C,
     ]
 
-    private func advertisingParameters(_ parameters: ArraySlice<UInt8>) -> [UInt8]? {
-        var command: LESetAdvertisingParameters
-        do throws(PacketError) { command = try LESetAdvertisingParameters(octets: parameters) } catch { return nil }
+    /// What a firmware tells its controller of an advertisement, in legacy or extended commands; `nil` if it stays.
+    private func advertising(_ opcode: HCIOpcode, _ parameters: ArraySlice<UInt8>) -> [UInt8]? {
+        do throws(PacketError) {
+            switch opcode {
+            case .leSetAdvertisingParameters: return alter(try LESetAdvertisingParameters(octets: parameters))
+            case .leSetExtendedAdvertisingParameters:
+                return alter(try LESetExtendedAdvertisingParameters(octets: parameters))
+            case .leSetAdvertisingData:
+                var command = try LESetAdvertisingData(octets: parameters)
+                return alter(advertisement: &command.data) ? command.packet : nil
+            case .leSetExtendedAdvertisingData:
+                var command = try LESetExtendedAdvertisingData(octets: parameters)
+                // Where data comes in pieces, only the first is known to begin with a structure (7.8.54).
+                guard command.operation == .complete || command.operation == .first else { return nil }
+                return alter(advertisement: &command.data) ? command.packet : nil
+            default: return nil
+            }
+        } catch {
+            return nil
+        }
+    }
+
+    private func alter(_ parameters: LESetAdvertisingParameters) -> [UInt8]? {
+        var command = parameters
         guard command.type == .connectable else { return nil }
         if strikes(.notConnectable) { command.type = .scannable }
-        // From an accept list that is empty.
-        if strikes(.ignoresConnections) { command.filterPolicy = 2 }
+        if strikes(.ignoresConnections) { command.filterPolicy = Self.connectionsFromAcceptList }
         return command.packet
+    }
+
+    private func alter(_ parameters: LESetExtendedAdvertisingParameters) -> [UInt8]? {
+        var command = parameters
+        guard command.properties.contains(.connectable), !command.properties.contains(.directed) else { return nil }
+        if strikes(.notConnectable) { command.properties.remove(.connectable) }
+        if strikes(.ignoresConnections) { command.filterPolicy = Self.connectionsFromAcceptList }
+        return command.packet
+    }
+
+    /// An Advertising_Filter_Policy (Core 6.0, Vol 4, Part E, 7.8.5 and 7.8.53); the list is empty.
+    private static let connectionsFromAcceptList: UInt8 = 2
+
+    /// - Returns: whether a fault struck.
+    private func alter(advertisement data: inout [UInt8]) -> Bool {
+        if strikes(.malformedAdvertisement) {
+            data = Self.malformedAdvertisement
+            return true
+        }
+        guard strikes(.swappedServiceUUID) else { return false }
+        swapServices(&data)
+        return true
     }
 
     /// The octets of each service's number in the other order: what comes of a table of 16-bit numbers in a firmware
     /// that copies it as it lies in memory.
-    private func swapServices(_ parameters: ArraySlice<UInt8>) -> [UInt8]? {
-        guard let count = parameters.first, parameters.count > Int(count) else { return nil }
-        var data = Array(parameters.dropFirst().prefix(Int(count)))
+    private func swapServices(_ data: inout [UInt8]) {
         var place = 0
         while place < data.count, data[place] > 0, place + Int(data[place]) < data.count {
             let end = place + Int(data[place])
@@ -64,7 +101,6 @@ extension FaultyLine {
             }
             place = end + 1
         }
-        return LESetAdvertisingData(data: data).packet
     }
 
     /// The command does not reach the controller; its answer is Command Disallowed.
@@ -98,9 +134,18 @@ extension FaultyLine {
         case .event(.commandStatus, let parameters): return isOwnAnswer(parameters, opcodeAt: 2) ? [] : [packet]
         case .leEvent(.connectionComplete, let parameters), .leEvent(.enhancedConnectionComplete, let parameters):
             return connected(packet, parameters)
-        case .leEvent(.advertisingReport, _), .leEvent(.extendedAdvertisingReport, _):
-            if strikes(.scanIsSilent) { return [] }
-            return [strikes(.noRSSI) ? withoutRSSI(packet) : packet]
+        case .leEvent(.advertisingReport, let parameters):
+            return heard(packet) { () throws(PacketError) in
+                var event = try LEAdvertisingReport(octets: parameters)
+                for index in event.reports.indices { event.reports[index].rssi = Self.noStrength }
+                return event.packet
+            }
+        case .leEvent(.extendedAdvertisingReport, let parameters):
+            return heard(packet) { () throws(PacketError) in
+                var event = try LEExtendedAdvertisingReport(octets: parameters)
+                for index in event.reports.indices { event.reports[index].rssi = Self.noStrength }
+                return event.packet
+            }
         case .event, .leEvent, .command, .acl, .otherData: return [packet]
         }
     }
@@ -119,18 +164,20 @@ extension FaultyLine {
         return HCIOpcode(rawValue: UInt16(parameters[first]) | UInt16(parameters[first + 1]) << 8)
     }
 
-    /// The strength is the last octet of Read RSSI's answer, and of a report with one entry.
+    /// The strength is the last octet of Read RSSI's answer.
     private func altered(completion packet: [UInt8], _ parameters: ArraySlice<UInt8>) -> [UInt8] {
         guard Self.opcode(parameters, at: 1) == .readRSSI, strikes(.noRSSI) else { return packet }
-        return packet.dropLast() + [127]
+        return packet.dropLast() + [UInt8(Self.noStrength)]
     }
 
-    private func withoutRSSI(_ packet: [UInt8]) -> [UInt8] {
-        // Our controllers report one device an event; the others are left as they are.
-        guard packet.count > 4, packet[3] == LESubeventCode.advertisingReport.rawValue, packet[4] == 1 else {
-            return packet
-        }
-        return packet.dropLast() + [127]
+    /// An RSSI that is not available (Core 6.0, Vol 4, Part E, 7.7.65.2).
+    private static let noStrength: Int8 = 127
+
+    /// What a scanner has heard; what makes no sense is left as it is.
+    private func heard(_ packet: [UInt8], withoutRSSI: () throws(PacketError) -> [UInt8]) -> [[UInt8]] {
+        if strikes(.scanIsSilent) { return [] }
+        guard strikes(.noRSSI) else { return [packet] }
+        do throws(PacketError) { return [try withoutRSSI()] } catch { return [packet] }
     }
 
     private func connected(_ packet: [UInt8], _ parameters: ArraySlice<UInt8>) -> [[UInt8]] {

@@ -105,9 +105,11 @@ package final class Story {
 
     private func take(_ opcode: HCIOpcode, _ parameters: ArraySlice<UInt8>, of device: Device) {
         switch opcode {
-        case .leSetScanEnable: add(device, parameters.first == 1 ? "scans" : "stops scanning")
-        case .leSetAdvertisingEnable: add(device, parameters.first == 1 ? "advertises" : "stops advertising")
-        case .leCreateConnection: add(device, "looks for a peer to connect to")
+        case .leSetScanEnable, .leSetExtendedScanEnable:
+            add(device, parameters.first == 1 ? "scans" : "stops scanning")
+        case .leSetAdvertisingEnable, .leSetExtendedAdvertisingEnable:
+            add(device, parameters.first == 1 ? "advertises" : "stops advertising")
+        case .leCreateConnection, .leExtendedCreateConnection: add(device, "looks for a peer to connect to")
         default: break
         }
     }
