@@ -21,8 +21,6 @@ package final class PacketTransport: Transport, LoopParticipant {
 
     /// Reads that were no packet.
     package private(set) var malformedPackets = 0
-    /// Whether the system has lately taken no more.
-    private var isBlocked = false
     /// How often the system was called to take packets.
     package private(set) var writeCount = 0
 
@@ -81,23 +79,22 @@ extension PacketTransport {
         if let failure { end(failure) }
     }
 
+    /// One packet a call: for all but the last of sendmmsg(2) the kernel adds a flag (MSG_BATCH, net/socket.c) that its
+    /// Bluetooth sockets refuse with EINVAL, as they do every flag they do not know (net/bluetooth/hci_sock.c).
     private func flush() {
-        // Behind a full socket there may be room for one only.
-        var most = isBlocked ? 1 : PacketBatch.most
-        isBlocked = false
         while socket.isOpen, left < backlog.count {
             writeCount += 1
-            let count = PacketBatch.send(backlog[left...].prefix(most), to: socket.number)
+            let count = unsafe backlog[left].withUnsafeBytes { octets in
+                unsafe Glibc.send(socket.number, octets.baseAddress, octets.count, Int32(MSG_NOSIGNAL))
+            }
             if count < 0 {
                 if errno == EINTR { continue }
                 guard errno == EAGAIN else { return end(readError()) }
                 guard backlogOctets <= StreamTransport.backlogLimit else { return end(.peerDoesNotRead) }
-                isBlocked = true
                 return socket.waits(forRoom: true)
             }
-            most = min(2 * most, PacketBatch.most)
-            for packet in backlog[left..<left + count] { backlogOctets -= packet.count }
-            left += count
+            backlogOctets -= backlog[left].count
+            left += 1
         }
         backlog.removeAll(keepingCapacity: backlog.count <= 64)
         left = 0
