@@ -65,6 +65,9 @@ public struct LinkStatus: Equatable, Sendable {
     public let receiveOctets: Int
     /// ATT_MTU, 23...517.
     public let mtu: Int
+    /// How many requests about attributes can be under way at once: one, and more on an encrypted link if the peer has
+    /// enhanced bearers.
+    public let attributeBearers: Int
 
     /// The longest notification or write without response that leaves no packet on the air nearly empty: a little less
     /// than the longest one there is, and so up to a seventh faster in a stream of values.
@@ -87,5 +90,6 @@ public struct LinkStatus: Equatable, Sendable {
         transmitOctets = status.transmitOctets
         receiveOctets = status.receiveOctets
         mtu = status.mtu
+        attributeBearers = status.attributeBearers
     }
 }

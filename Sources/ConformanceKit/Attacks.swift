@@ -63,13 +63,13 @@ extension Attacks.Row {
     /// All PDUs after each other on one bearer, while it asks something itself.
     fileprivate func playOnBearer() throws(Mismatch) {
         var database = try Self.database()
-        var bearer = GATTBearer()
+        var bearer = GATTConnection()
         _ = bearer.handle(
             .submit(id: 1, .discoverPrimaryServices(only: nil)), database: &database, at: Instant())
         for (index, pdu) in bytes.enumerated() {
             let place = "PDU \(index)"
             let effects = bearer.handle(.receive(pdu.octets[...]), database: &database, at: Instant())
-            let answers = effects.compactMap { effect in if case .send(let octets) = effect { octets } else { nil } }
+            let answers = effects.compactMap { effect in if case .send(let octets, _) = effect { octets } else { nil } }
             // A request of our own may follow an answer of the peer's.
             try Mismatch.check("\(place), answers", true, answers.count <= 1)
             try Mismatch.check("\(place), octets of an answer", true, answers.allSatisfy { $0.count <= 23 })

@@ -51,7 +51,7 @@ extension Attacks.Row {
         ]
         var database = AttributeDatabase()
         for (type, value) in values {
-            var bearer = GATTBearer()
+            var bearer = GATTConnection()
             let question = bearer.handle(
                 .submit(id: 1, .readByUUID(.uuid16(type), 0x0001...0xFFFF)), database: &database, at: Instant())
             try Mismatch.check("requests", 1, question.count)

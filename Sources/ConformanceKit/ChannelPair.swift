@@ -29,7 +29,8 @@ struct ChannelEndpoint {
                     received += sdu
                     inputs.append(.read(channel, sdu.count))
                     told.append(effect)
-                case .update, .updateFinished, .opened, .openFailed, .accepted, .closed, .reconfigured:
+                case .update, .updateFinished, .opened, .openFailed, .accepted, .closed, .reconfigured,
+                    .peerTakesMore:
                     told.append(effect)
                 }
             }
@@ -105,13 +106,13 @@ struct ChannelPair {
 
 /// The channel of the Attribute Protocol, which needs no set-up.
 struct AttributeChannel {
-    private var bearer = GATTBearer()
+    private var bearer = GATTConnection()
     private var database = AttributeDatabase()
 
     mutating func initiate() throws(Mismatch) {
         let effects = bearer.handle(.submit(id: 1, .exchangeMTU), database: &database, at: Instant())
         // Exchange MTU Request (Core 6.0, Vol 3, Part F, 3.4.2.1).
-        let opcodes = effects.map { if case .send(let pdu) = $0 { pdu.first } else { nil as UInt8? } }
+        let opcodes = effects.map { if case .send(let pdu, _) = $0 { pdu.first } else { nil as UInt8? } }
         try Mismatch.check("request", [0x02], opcodes)
     }
 
@@ -120,7 +121,7 @@ struct AttributeChannel {
         let pdu = reassembler.receive([0x03, 0x00, 0x04, 0x00, 0x02, 0x17, 0x00], isStart: true)
         try Mismatch.check("channel", .attribute, pdu?.channel)
         let effects = bearer.handle(.receive(pdu?.payload ?? []), database: &database, at: Instant())
-        let opcodes = effects.compactMap { if case .send(let pdu) = $0 { pdu.first } else { nil as UInt8? } }
+        let opcodes = effects.compactMap { if case .send(let pdu, _) = $0 { pdu.first } else { nil as UInt8? } }
         try Mismatch.check("response", [0x03], opcodes)
     }
 }

@@ -18,7 +18,7 @@ extension GATTScripts.Operation {
     }
 
     /// What the bearer is asked for; `nil` for ``signedPDU``, which the bearer has no part in.
-    func input(id: UInt64) throws(VectorFileError) -> GATTBearer.Input? {
+    func input(id: UInt64) throws(VectorFileError) -> GATTConnection.Input? {
         switch op {
         case .signedWriteCommand: return nil
         case .exchangeMTU: return .submit(id: id, .exchangeMTU)

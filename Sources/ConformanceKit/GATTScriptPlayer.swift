@@ -7,15 +7,15 @@ import GATT
 struct GATTScriptPlayer {
     private let script: GATTScripts.Script
     private var database: AttributeDatabase
-    private var bearer: GATTBearer
+    private var bearer: GATTConnection
     /// The tester's side in the opening of client cases.
     private var peerDatabase: AttributeDatabase
-    private var peer: GATTBearer
+    private var peer: GATTConnection
     /// What the stack sent and no step has mentioned yet.
     private var sent: [[UInt8]] = []
     private var result: Result<GATTAnswer, GATTFailure>?
     /// What is asked once more when the link is secure; `nil` if the tester's refusal is the end.
-    private var repeatedInput: GATTBearer.Input?
+    private var repeatedInput: GATTConnection.Input?
 
     /// The number of the operation that the case is about.
     private static let operation: UInt64 = 1
@@ -24,8 +24,8 @@ struct GATTScriptPlayer {
         self.script = script
         self.database = script.role == .server ? database : AttributeDatabase()
         self.peerDatabase = script.role == .client ? database : AttributeDatabase()
-        bearer = GATTBearer(ownRxMTU: Int(script.iut_mtu))
-        peer = GATTBearer(ownRxMTU: Int(script.iut_mtu))
+        bearer = GATTConnection(ownRxMTU: Int(script.iut_mtu))
+        peer = GATTConnection(ownRxMTU: Int(script.iut_mtu))
     }
 
     /// - Returns: where it went wrong; `nil` if the case passes.
@@ -44,12 +44,12 @@ struct GATTScriptPlayer {
         }
     }
 
-    private mutating func playServer(_ input: GATTBearer.Input?) throws(Mismatch) {
+    private mutating func playServer(_ input: GATTConnection.Input?) throws(Mismatch) {
         try play(script.steps, trigger: input)
         if script.expect.event != nil { try checkResult() }
     }
 
-    private mutating func playClient(_ input: GATTBearer.Input?, _ signedPDU: [UInt8]?) throws(Mismatch) {
+    private mutating func playClient(_ input: GATTConnection.Input?, _ signedPDU: [UInt8]?) throws(Mismatch) {
         if script.steps.contains(where: { $0.phase == .mtu }) { _ = run(.exchangeMTU) }
         if script.steps.contains(where: { $0.phase == .discovery }) { try discover() }
         if script.asksAgainAfterInsufficientAuthentication { repeatedInput = input }
@@ -64,7 +64,7 @@ struct GATTScriptPlayer {
         if core.last?.dir == .receive || result != nil { try checkResult() }
     }
 
-    private mutating func play(_ steps: [GATTScripts.Step], trigger: GATTBearer.Input?) throws(Mismatch) {
+    private mutating func play(_ steps: [GATTScripts.Step], trigger: GATTConnection.Input?) throws(Mismatch) {
         for (index, step) in steps.enumerated() {
             let place = "step \(index + 1)"
             if step.dir != .send { try expectNothing(place) }
@@ -87,10 +87,10 @@ struct GATTScriptPlayer {
         }
     }
 
-    private mutating func handle(_ input: GATTBearer.Input) {
+    private mutating func handle(_ input: GATTConnection.Input) {
         for effect in bearer.handle(input, database: &database, at: Instant()) {
             switch effect {
-            case .send(let pdu): sent.append(pdu)
+            case .send(let pdu, _): sent.append(pdu)
             case .sendUnanswered(let pdu, let id):
                 sent.append(pdu)
                 if id == Self.operation { result = .success(.done) }
@@ -98,7 +98,7 @@ struct GATTScriptPlayer {
                 askAgain()
             case .finish(Self.operation, let result): self.result = result
             case .finish, .mtuChanged, .notified, .servicesChanged, .readRequested, .writeRequested, .subscribed,
-                .unsubscribed, .clientChanged, .reportViolation, .drop:
+                .unsubscribed, .clientChanged, .reportViolation, .closeBearer, .drop:
                 break
             }
         }
@@ -142,7 +142,7 @@ struct GATTScriptPlayer {
         handle(.submit(id: Self.operation, procedure))
         while !sent.isEmpty {
             let answers = peer.handle(.receive(sent.removeFirst()[...]), database: &peerDatabase, at: Instant())
-            for case .send(let answer) in answers { handle(.receive(answer[...])) }
+            for case .send(let answer, _) in answers { handle(.receive(answer[...])) }
         }
         defer { result = nil }
         return result

@@ -9,7 +9,7 @@ import SMP
 private struct FixedChannels {
     private var reassembler = Reassembler()
     private var signalling = Signalling(role: .central)
-    private var bearer = GATTBearer()
+    private var bearer = GATTConnection()
     private var database = AttributeDatabase()
     private var security = SecurityManager(
         role: .peripheral, local: DeviceAddress(2), remote: DeviceAddress(1),
@@ -30,7 +30,7 @@ private struct FixedChannels {
             }
         case .attribute:
             return bearer.handle(.receive(pdu.payload), database: &database, at: Instant()).compactMap { effect in
-                if case .send(let octets) = effect { octets } else { nil }
+                if case .send(let octets, _) = effect { octets } else { nil }
             }
         case .securityManager:
             return security.handle(.receive(pdu.payload), at: Instant()).compactMap { effect in

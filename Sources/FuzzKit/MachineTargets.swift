@@ -43,7 +43,8 @@ enum MachineTargets {
                 case .sendFrame(let pdu, _):
                     let channel = ChannelID(rawValue: UInt16(pdu[2]) | UInt16(pdu[3]) << 8)
                     waiting[1 - index].append(.receiveFrame(channel, pdu[4...]))
-                case .update, .updateFinished, .opened, .openFailed, .accepted, .received, .closed, .reconfigured:
+                case .update, .updateFinished, .opened, .openFailed, .accepted, .received, .closed, .reconfigured,
+                    .peerTakesMore:
                     break
                 }
             }
@@ -104,7 +105,7 @@ enum MachineTargets {
     }
 
     static func attServer(_ script: Script) {
-        var (database, bearer, now) = (database(), GATTBearer(), Instant())
+        var (database, bearer, now) = (database(), GATTConnection(), Instant())
         for (choice, octets) in script {
             for effect in bearer.handle(.receive(octets[...]), database: &database, at: now) {
                 respond(to: effect, choice, &bearer, &database, at: now)
@@ -119,7 +120,7 @@ enum MachineTargets {
     }
 
     private static func respond(
-        to effect: GATTEffect, _ choice: UInt8, _ bearer: inout GATTBearer, _ database: inout AttributeDatabase,
+        to effect: GATTEffect, _ choice: UInt8, _ bearer: inout GATTConnection, _ database: inout AttributeDatabase,
         at now: Instant
     ) {
         guard choice & 0x80 == 0 else { return }
@@ -135,7 +136,7 @@ enum MachineTargets {
     }
 
     static func attClient(_ script: Script) {
-        var (database, bearer, now, id) = (database(), GATTBearer(), Instant(), UInt64(0))
+        var (database, bearer, now, id) = (database(), GATTConnection(), Instant(), UInt64(0))
         for (choice, octets) in script {
             if choice & 0x80 != 0 {
                 id += 1

@@ -20,6 +20,7 @@ package enum GATTAttributeType {
     package static let serviceChanged = BluetoothUUID.uuid16(0x2A05)
     package static let clientSupportedFeatures = BluetoothUUID.uuid16(0x2B29)
     package static let databaseHash = BluetoothUUID.uuid16(0x2B2A)
+    package static let serverSupportedFeatures = BluetoothUUID.uuid16(0x2B3A)
 }
 
 /// What can be done with a characteristic's value.

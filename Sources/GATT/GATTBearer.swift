@@ -1,260 +1,107 @@
-package import ATT
-package import EventLoop
+import ATT
+import EventLoop
 
-/// The attribute protocol of one link: client and server side of its bearer, which share ATT_MTU and fate.
+/// How far a link is protected, as far as attributes care (Core 6.0, Vol 3, Part C, 10.3.1).
+package enum GATTLinkSecurity: Equatable, Sendable {
+    /// - Parameter hasKey: whether a key from an earlier pairing is at hand, so that encrypting would do.
+    case unencrypted(hasKey: Bool)
+    case encrypted
+}
+
+/// Which bearer of a link: the channel on this side that it is on.
+package struct GATTBearerID: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// The one that each link has (Core 6.0, Vol 3, Part A, 2.1).
+    package static let fixed = GATTBearerID(rawValue: 0x0004)
+}
+
+/// One bearer: what client and server have open on it.
 ///
-/// The database belongs to the adapter; each call is handed it.
-///
-///     let effects = bearer.handle(.receive(pdu), database: &database, at: now)
-///
-/// Source: Core 6.0, Vol 3, Parts F and G.
-package struct GATTBearer: Sendable {
-    package enum Input: Equatable, Sendable {
-        /// A PDU from the peer, on the fixed channel 0x0004.
-        case receive(ArraySlice<UInt8>)
-        /// A Signed Write Command whose signature has been found good, without it.
-        case receiveSigned(ArraySlice<UInt8>)
+/// Source: Core 6.0, Vol 3, Part F, 3.2.11 (bearers) and 3.3.2 (one request at a time on each).
+struct GATTBearer: Sendable {
+    let id: GATTBearerID
+    var state: BearerState
+    /// The client's.
+    var requests = ATTTransactions()
+    var server: GATTServer
 
-        // Client side. Whoever chooses an `id` is told under it how the matter ended; it must not be in use.
-        case submit(id: UInt64, GATTProcedure)
-        /// It waits for no procedure. It is handed over by `sendUnanswered`.
-        case writeCommand(id: UInt64, handle: UInt16, value: [UInt8])
-
-        /// What was known of the peer's attributes on an earlier link, if the peer is bonded.
-        case restoreDatabase(RemoteDatabase)
-
-        // Server side.
-        /// The answer to a read or write request; `error` of `nil` is success.
-        case respond(id: UInt64, error: ATTErrorCode?, value: [UInt8])
-        /// The value is cut to ATT_MTU - 3. Whether the peer has subscribed is for the caller to look up. It is handed
-        /// over by `sendUnanswered`.
-        case notify(id: UInt64, handle: UInt16, value: [UInt8])
-        /// As `notify`, and ends with the peer's confirmation. One is on its way at a time.
-        case indicate(id: UInt64, handle: UInt16, value: [UInt8])
-        /// These attributes have been removed from the database. A request that waits for the owner of one is refused.
-        case forget(ClosedRange<UInt16>)
-        /// What lies in these handles has changed. A peer that has subscribed to Service Changed is told, which ends
-        /// with its confirmation; for another peer it is done at once.
-        case databaseChanged(id: UInt64, ClosedRange<UInt16>)
-
-        // What the peer, a bonded client, left behind when it was here before.
-        /// `isAware`: whether the database is as it was then.
-        case restoreClient(GATTClientStatus)
-        /// It is told as if it had subscribed anew.
-        case restoreSubscription(handle: UInt16, GATTSubscription)
-
-        case securityChanged(GATTLinkSecurity)
-        /// The link ended. All that is open ends with it.
-        case linkLost
+    init(id: GATTBearerID, _ state: BearerState) {
+        self.id = id
+        self.state = state
+        server = GATTServer(bearer: id)
     }
 
-    private var state: BearerState
-    private var served = ServedClient()
-    private var client = GATTClient()
-    private var server = GATTServer()
-    /// After the link, or a transaction's thirty seconds, nothing may be sent any more (Part F, 3.3.3).
-    private var isDead = false
-
-    /// - Parameter ownRxMTU: the longest PDU that this side can take, 23...65535. 517 carries a whole value in any PDU.
-    package init(ownRxMTU: Int = 517) { state = BearerState(ownRxMTU: ownRxMTU) }
-
-    /// ATT_MTU, 23 before any exchange.
-    package var mtu: Int { state.mtu }
-
-    /// What is known of the peer's attributes.
-    package var remoteDatabase: RemoteDatabase { client.known }
-
-    /// What the peer asked for in the configuration descriptor of the characteristic with its value at `handle`.
-    package func subscription(to handle: UInt16) -> GATTSubscription { served.configurations[handle] ?? [] }
-
-    /// The values of the characteristics that the peer has subscribed to, in order.
-    package var subscribedHandles: [UInt16] { served.configurations.keys.sorted() }
-
-    /// What is to be kept of the peer if it is bonded.
-    package var clientStatus: GATTClientStatus { served.status }
-
-    /// The request and the indication that the peer has not answered yet.
-    package var openTransactions: [(opcode: ATTOpcode, since: Instant)] {
-        [client.openTransaction, server.openIndication].compactMap { $0 }
-    }
-
-    /// When ``wake(at:)`` must be called unless an input comes first.
-    package var deadline: Instant? {
-        if isDead { return nil }
-        return switch (client.deadline, server.deadline) {
+    var deadline: Instant? {
+        switch (requests.deadline, server.deadline) {
         case (let first?, let second?): min(first, second)
         case (let first, let second): first ?? second
         }
     }
 
-    package mutating func handle(
-        _ input: Input, database: inout AttributeDatabase, at now: Instant
+    var openTransactions: [(opcode: ATTOpcode, since: Instant)] {
+        [requests.open, server.openIndication].compactMap { $0 }
+    }
+
+    // The server's calls that also change what both share.
+
+    mutating func receiveRequest(
+        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ client: inout ServedClient
     ) -> [GATTEffect] {
-        let before = served.status
-        var effects = react(to: input, &database, at: now)
-        if served.status != before {
-            effects.append(.clientChanged)
-            if !served.isOutOfSync { effects += notify(served.takeWithheld(), database) }
-        }
-        return effects
+        server.receiveRequest(pdu, &database, &client, &state)
     }
 
-    private mutating func react(
-        to input: Input, _ database: inout AttributeDatabase, at now: Instant
+    mutating func respond(
+        to id: UInt64, _ code: ATTErrorCode?, _ value: [UInt8], _ database: inout AttributeDatabase,
+        _ client: inout ServedClient
     ) -> [GATTEffect] {
-        switch input {
-        case .receive(let pdu):
-            return isDead ? [] : receive(pdu, &database, at: now)
-        case .receiveSigned(let pdu):
-            return isDead ? [] : server.receiveSigned(pdu, &database, &served)
-        case .submit(let id, let procedure):
-            return client.submit(id, procedure, &state, at: now)
-        case .writeCommand(let id, let handle, let value):
-            guard value.count <= mtu - 3 else {
-                let text = "\(value.count) octets in a Write Command that holds \(mtu - 3)"
-                return [.finish(id: id, .failure(.invalidParameters(text)))]
-            }
-            return sendUnanswered(WriteCommand(handle: handle, value: value), id: id)
-        case .restoreDatabase(let database):
-            client.restore(database)
-            return []
-        case .respond(let id, let error, let value):
-            return server.respond(to: id, error, value, &database, &served, &state)
-        case .notify(let id, let handle, let value):
-            guard served.isOutOfSync, served.isBeingTold else { return notify(id, handle, value, database) }
-            served.withhold(ServedClient.Notification(id: id, handle: handle, value: value))
-            return []
-        case .indicate(let id, let handle, let value):
-            // Who is about to learn of a change confirms that first: one indication is on its way at a time.
-            let refusal = refusal(toNotify: handle, database, comesLater: served.isBeingTold)
-            if let refusal { return [.finish(id: id, .failure(refusal))] }
-            let indication = HandleValueIndication(handle: handle, value: fitting(value))
-            return server.indicate(id, indication.pdu, at: now)
-        case .forget(let range):
-            served.configurations = served.configurations.filter { !range.contains($0.key) }
-            return server.forget(range, &database, &served, &state)
-        case .databaseChanged(let id, let range):
-            return databaseChanged(id, range, database, at: now)
-        case .restoreClient(let status):
-            served.restore(status)
-            return []
-        case .restoreSubscription(let handle, let subscription):
-            return served.restore(subscription, to: handle, database)
-        case .securityChanged(let security):
-            served.security = security
-            return []
-        case .linkLost:
-            return abandon(at: now)
-        }
+        server.respond(to: id, code, value, &database, &client, &state)
     }
 
-    package mutating func wake(at now: Instant) -> [GATTEffect] {
-        guard !isDead else { return [] }
-        var effects = client.wake(&state, at: now) + server.wake(at: now)
-        guard effects.contains(.drop) else { return effects }
-        effects.removeAll { $0 == .drop }
-        return effects + abandon(at: now) + [.drop]
-    }
-
-    private mutating func abandon(at now: Instant) -> [GATTEffect] {
-        isDead = true
-        let withheld = served.takeWithheld().map { GATTEffect.finish(id: $0.id, .failure(.linkLost)) }
-        return client.abandon(&state, at: now) + server.abandon(at: now) + withheld + served.unsubscribeAll()
-    }
-
-    /// Source: Core 6.0, Vol 3, Part G, 2.5.2 and 7.1.
-    private mutating func databaseChanged(
-        _ id: UInt64, _ range: ClosedRange<UInt16>, _ database: AttributeDatabase, at now: Instant
+    mutating func forget(
+        _ range: ClosedRange<UInt16>, _ database: inout AttributeDatabase, _ client: inout ServedClient
     ) -> [GATTEffect] {
-        guard let handle = database.serviceChangedHandle, subscription(to: handle).contains(.indications) else {
-            served.databaseChanged(announcedBy: nil)
-            return [.finish(id: id, .success(.done))]
-        }
-        served.databaseChanged(announcedBy: id)
-        let indication = HandleValueIndication(handle: handle, value: AttributeDatabase.serviceChangedValue(range))
-        return server.indicate(id, indication.pdu, at: now)
+        server.forget(range, &database, &client, &state)
+    }
+}
+
+/// What client and server of one bearer share.
+struct BearerState: Sendable {
+    /// ATT_MTU: the longest PDU that either side may send. On the fixed channel 23...517; on another 64 and more.
+    private(set) var mtu: Int
+    /// The longest PDU that this side can take.
+    let ownRxMTU: Int
+    /// Whether ATT_MTU can be agreed by a request: on the fixed channel only, where a client may ask once. Other
+    /// channels have their sizes by L2CAP (Core 6.0, Vol 3, Part F, 3.4.2).
+    let exchanges: Bool
+    /// Whether this side's Exchange MTU Request has had its answer.
+    var hasExchanged = false
+
+    /// The fixed channel's.
+    init(ownRxMTU: Int) {
+        precondition((ATTLimits.defaultMTU...0xFFFF).contains(ownRxMTU), "An MTU is 23...65535, not \(ownRxMTU).")
+        self.ownRxMTU = ownRxMTU
+        mtu = ATTLimits.defaultMTU
+        exchanges = true
     }
 
-    private func notify(
-        _ id: UInt64, _ handle: UInt16, _ value: [UInt8], _ database: AttributeDatabase
-    ) -> [GATTEffect] {
-        if let refusal = refusal(toNotify: handle, database) { return [.finish(id: id, .failure(refusal))] }
-        return sendUnanswered(HandleValueNotification(handle: handle, value: fitting(value)), id: id)
+    /// Of a channel on which neither side takes more than `mtu`.
+    init(channelMTU mtu: Int) {
+        precondition((64...0xFFFF).contains(mtu), "The MTU of an enhanced bearer is 64...65535, not \(mtu).")
+        self.mtu = mtu
+        ownRxMTU = mtu
+        exchanges = false
     }
 
-    /// Source: Core 6.0, Vol 3, Part F, 3.3: who has to do with which kind of PDU.
-    private mutating func receive(
-        _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, at now: Instant
-    ) -> [GATTEffect] {
-        guard let opcode = pdu.first.map(ATTOpcode.init) else { return [.reportViolation([])] }
-        switch opcode.kind {
-        case .request: return server.receiveRequest(pdu, &database, &served, &state)
-        case .response: return client.receiveResponse(pdu, &state, at: now)
-        case .command: return server.receiveCommand(pdu, &database, &served)
-        case .notification:
-            return opcode == .handleValueNotification
-                ? client.receiveNotification(pdu) : client.receiveMultipleNotification(pdu)
-        case .indication: return client.receiveIndication(pdu)
-        case .confirmation: return server.receiveConfirmation(pdu, &served, at: now)
-        case nil: return opcode.isCommand ? [] : server.receiveRequest(pdu, &database, &served, &state)
-        }
+    /// The lesser of the two sides' MTUs becomes ATT_MTU (Core 6.0, Vol 3, Part F, 3.4.2.2).
+    mutating func agree(peerRxMTU: UInt16) -> [GATTEffect] {
+        let agreed = max(ATTLimits.defaultMTU, min(ownRxMTU, Int(peerRxMTU)))
+        guard agreed != mtu else { return [] }
+        mtu = agreed
+        return [.mtuChanged(agreed)]
     }
 
-    /// Values that have waited go together, as many as fit, if the peer can take that (Core 6.0, Vol 3, Part G, 4.10).
-    private func notify(_ waiting: [ServedClient.Notification], _ database: AttributeDatabase) -> [GATTEffect] {
-        guard served.status.features.contains(.multipleNotifications) else {
-            return waiting.flatMap { notify($0.id, $0.handle, $0.value, database) }
-        }
-        var effects: [GATTEffect] = []
-        var group: [ServedClient.Notification] = []
-        var length = 1
-        func flush() {
-            guard let last = group.last else { return }
-            if group.count == 1 {
-                effects += notify(last.id, last.handle, last.value, database)
-            } else {
-                effects += group.dropLast().map { .finish(id: $0.id, .success(.done)) }
-                let values = group.map { HandleValueNotification(handle: $0.handle, value: $0.value) }
-                effects += sendUnanswered(MultipleHandleValueNotification(notifications: values), id: last.id)
-            }
-            (group, length) = ([], 1)
-        }
-        for next in waiting {
-            // Each has its handle and its length before it (Part F, 3.4.7.4); one alone goes as others do.
-            let octets = 4 + next.value.count
-            let isRefused = refusal(toNotify: next.handle, database) != nil
-            if isRefused || length + octets > mtu { flush() }
-            if isRefused || 1 + octets > mtu {
-                effects += notify(next.id, next.handle, next.value, database)
-            } else {
-                group.append(next)
-                length += octets
-            }
-        }
-        flush()
-        return effects
-    }
-
-    /// - Parameter comesLater: whether the peer will have learnt of the last change by then.
-    private func refusal(
-        toNotify handle: UInt16, _ database: AttributeDatabase, comesLater: Bool = false
-    ) -> GATTFailure? {
-        // What it is told may be taken for another attribute's value (Core 6.0, Vol 3, Part G, 2.5.2.1).
-        if served.isOutOfSync, !comesLater { return .refused(.databaseOutOfSync) }
-        do throws(ATTErrorCode) {
-            _ = try database.attribute(handle, for: .notify, on: served.security)
-            return nil
-        } catch {
-            // What is not in the database protects nothing.
-            return error == .invalidHandle ? nil : .refused(error)
-        }
-    }
-
-    private func sendUnanswered(_ parameters: some ATTParameters, id: UInt64) -> [GATTEffect] {
-        isDead ? [.finish(id: id, .failure(.linkLost))] : [.sendUnanswered(parameters.pdu, id: id)]
-    }
-
-    private func fitting(_ value: [UInt8]) -> [UInt8] {
-        value.count <= mtu - 3 ? value : Array(value.prefix(mtu - 3))
-    }
+    /// The channel takes more now.
+    mutating func widen(to mtu: Int) { self.mtu = max(self.mtu, mtu) }
 }

@@ -2,16 +2,42 @@ import ATT
 import ByteCodec
 import EventLoop
 
-/// The client side of one bearer: procedures in the order in which they were submitted, one at a time, each finished
-/// exactly once.
+/// The client side of a link: procedures in the order in which they were submitted, one at a time on each bearer, each
+/// finished exactly once.
+///
+/// Of what one party asks for, writes overtake nothing and are not overtaken: a program sees its peer as if there were
+/// one bearer. What changes nothing goes side by side, unless it is the same question again.
 ///
 /// Source: Core 6.0, Vol 3, Part G, 4.
 struct GATTClient: Sendable {
-    private typealias Submission = (id: UInt64, procedure: GATTProcedure)
+    struct Submission: Sendable {
+        let id: UInt64
+        let procedure: GATTProcedure
+        let party: UInt32
+        /// Whether the bearer is lost on which it was under way.
+        var isSecondTry = false
 
-    private var transactions = ATTTransactions()
+        init(_ id: UInt64, _ procedure: GATTProcedure, party: UInt32) {
+            self.id = id
+            self.procedure = procedure
+            self.party = party
+        }
+    }
+
+    private struct Run: Sendable {
+        let submission: Submission
+        let bearer: GATTBearerID
+        var procedure: any ClientProcedure
+    }
+
+    /// Behind so many that wait, none is looked at.
+    private static let depth = 64
+
     private var line: [Submission] = []
-    private var running: (submission: Submission, procedure: any ClientProcedure)?
+    /// On each bearer one at most.
+    private var running: [Run] = []
+    /// What ends all that is submitted: the link is dead.
+    private var end: GATTFailure?
     /// Where configuration descriptors stand, by the handle of the characteristic's value.
     private var configurationDescriptors: [UInt16: UInt16] = [:]
     private var serviceChangedHandle: UInt16?
@@ -23,14 +49,10 @@ struct GATTClient: Sendable {
     /// Whether what was kept still is so: then the peer is not asked what is known.
     private var trustsKnown = false
 
-    var deadline: Instant? { transactions.deadline }
-    var openTransaction: (opcode: ATTOpcode, since: Instant)? { transactions.open }
-
-    mutating func submit(
-        _ id: UInt64, _ procedure: GATTProcedure, _ bearer: inout BearerState, at now: Instant
-    ) -> [GATTEffect] {
-        line.append((id, procedure))
-        return goOn(with: [], &bearer, at: now)
+    mutating func submit(_ submission: Submission, _ bearers: inout [GATTBearer], at now: Instant) -> [GATTEffect] {
+        if let end { return [.finish(id: submission.id, .failure(end))] }
+        line.append(submission)
+        return goOn(&bearers, at: now)
     }
 
     /// What was known of the peer's attributes on an earlier link. Without a hash it counts at once: a bonded peer
@@ -43,18 +65,44 @@ struct GATTClient: Sendable {
     }
 
     mutating func receiveResponse(
-        _ pdu: ArraySlice<UInt8>, _ bearer: inout BearerState, at now: Instant
+        _ pdu: ArraySlice<UInt8>, onBearer place: Int, _ bearers: inout [GATTBearer], at now: Instant
     ) -> [GATTEffect] {
-        goOn(with: transactions.handle(.receive(pdu), at: now), &bearer, at: now)
+        var effects: [GATTEffect] = []
+        let reactions = bearers[place].requests.handle(.receive(pdu), at: now)
+        perform(reactions, onBearer: place, &bearers, at: now, &effects)
+        return effects + goOn(&bearers, at: now)
     }
 
-    mutating func wake(_ bearer: inout BearerState, at now: Instant) -> [GATTEffect] {
-        goOn(with: transactions.wake(at: now), &bearer, at: now)
+    /// The peer has not answered in time.
+    mutating func expired(on bearer: GATTBearerID, _ bearers: inout [GATTBearer]) -> [GATTEffect] {
+        guard let run = endRun(on: bearer) else { return [] }
+        return [.finish(id: run.submission.id, .failure(.timedOut))]
     }
 
-    /// Ends what is open, and all that is submitted later: the link is gone, or its bearer is dead.
-    mutating func abandon(_ bearer: inout BearerState, at now: Instant) -> [GATTEffect] {
-        goOn(with: transactions.handle(.abandon, at: now), &bearer, at: now)
+    /// A bearer is gone. What changes nothing is asked once more, on the fixed one.
+    mutating func lost(_ bearer: GATTBearerID, _ bearers: inout [GATTBearer], at now: Instant) -> [GATTEffect] {
+        var effects: [GATTEffect] = []
+        if var run = endRun(on: bearer)?.submission {
+            if run.procedure.influence == .none, !run.isSecondTry {
+                run.isSecondTry = true
+                line.insert(run, at: 0)
+            } else {
+                effects.append(.finish(id: run.id, .failure(.bearerLost)))
+            }
+        }
+        return effects + goOn(&bearers, at: now)
+    }
+
+    /// Ends what is open, and all that is submitted later: the link is dead.
+    mutating func abandon(_ failure: GATTFailure) -> [GATTEffect] {
+        end = end ?? failure
+        let submissions = running.map(\.submission) + line
+        (running, line) = ([], [])
+        return submissions.map { .finish(id: $0.id, .failure(failure)) }
+    }
+
+    private mutating func endRun(on bearer: GATTBearerID) -> Run? {
+        running.firstIndex { $0.bearer == bearer }.map { running.remove(at: $0) }
     }
 
     // MARK: Values that come unasked
@@ -78,10 +126,10 @@ struct GATTClient: Sendable {
     }
 
     /// An indication is confirmed at once, whoever may want its value (Core 6.0, Vol 3, Part F, 3.4.7.3).
-    mutating func receiveIndication(_ pdu: ArraySlice<UInt8>) -> [GATTEffect] {
+    mutating func receiveIndication(_ pdu: ArraySlice<UInt8>, on bearer: GATTBearerID) -> [GATTEffect] {
         do throws(PacketError) {
             let indication = try HandleValueIndication(octets: pdu.dropFirst())
-            let confirmation = GATTEffect.send(HandleValueConfirmation().pdu)
+            let confirmation = GATTEffect.send(HandleValueConfirmation().pdu, on: bearer)
             guard indication.handle == serviceChangedHandle else {
                 return [confirmation, .notified(handle: indication.handle, value: indication.value)]
             }
@@ -129,48 +177,78 @@ struct GATTClient: Sendable {
 
     // MARK: Procedures
 
-    private mutating func goOn(
-        with reactions: [ATTTransactions.Effect], _ bearer: inout BearerState, at now: Instant
-    ) -> [GATTEffect] {
+    /// Starts what a bearer is free for.
+    mutating func goOn(_ bearers: inout [GATTBearer], at now: Instant) -> [GATTEffect] {
         var effects: [GATTEffect] = []
-        perform(reactions, &bearer, at: now, &effects)
-        while running == nil, !line.isEmpty { start(line.removeFirst(), &bearer, at: now, &effects) }
+        var index = 0
+        while running.count < bearers.count, index < min(line.count, Self.depth) {
+            guard !mustWait(index, fixedMTU: bearers[0].state.mtu),
+                let place = bearers.indices.first(where: { canTake(line[index], $0, bearers) })
+            else {
+                index += 1
+                continue
+            }
+            start(line.remove(at: index), onBearer: place, &bearers, at: now, &effects)
+            index = 0
+        }
         return effects
     }
 
+    private func canTake(_ submission: Submission, _ place: Int, _ bearers: [GATTBearer]) -> Bool {
+        guard !running.contains(where: { $0.bearer == bearers[place].id }) else { return false }
+        guard place > 0 else { return true }
+        let fits = submission.procedure.fits(mtu: bearers[place].state.mtu, fixed: bearers[0].state.mtu)
+        return fits && !submission.isSecondTry
+    }
+
+    /// Whether it would overtake something that it must not.
+    private func mustWait(_ index: Int, fixedMTU: Int) -> Bool {
+        let next = line[index]
+        let influence = next.procedure.influence
+        let usesQueue = next.procedure.usesQueue(mtu: fixedMTU)
+        func mustFollow(_ earlier: Submission) -> Bool {
+            let other = earlier.procedure.influence
+            if influence == .all || other == .all { return true }
+            let isOrdered = influence == .writes || other == .writes || next.procedure == earlier.procedure
+            if next.party == earlier.party, isOrdered { return true }
+            return usesQueue && earlier.procedure.usesQueue(mtu: fixedMTU)
+        }
+        return running.contains { mustFollow($0.submission) } || line[..<index].contains(where: mustFollow)
+    }
+
     private mutating func perform(
-        _ reactions: [ATTTransactions.Effect], _ bearer: inout BearerState, at now: Instant,
+        _ reactions: [ATTTransactions.Effect], onBearer place: Int, _ bearers: inout [GATTBearer], at now: Instant,
         _ effects: inout [GATTEffect]
     ) {
         for reaction in reactions {
             switch reaction {
-            case .send(let pdu): effects.append(.send(pdu))
-            case .finish(_, let outcome): proceed(outcome, &bearer, at: now, &effects)
+            case .send(let pdu): effects.append(.send(pdu, on: bearers[place].id))
+            case .finish(_, let outcome): proceed(outcome, onBearer: place, &bearers, at: now, &effects)
             case .reportViolation(let pdu): effects.append(.reportViolation(pdu))
-            case .drop: effects.append(.drop)
+            case .drop: break
             }
         }
     }
 
     private mutating func proceed(
-        _ outcome: ATTTransactions.Outcome, _ bearer: inout BearerState, at now: Instant,
+        _ outcome: ATTTransactions.Outcome, onBearer place: Int, _ bearers: inout [GATTBearer], at now: Instant,
         _ effects: inout [GATTEffect]
     ) {
-        guard case (let submission, var procedure)? = running else { return }
+        guard var run = endRun(on: bearers[place].id) else { return }
+        let mtu = bearers[place].state.mtu
         do throws(GATTFailure) {
             let step =
                 switch outcome {
-                case .answered(let parameters): try procedure.proceed(parameters, mtu: bearer.mtu)
-                case .refused(let error): try procedure.proceed(refused: error.code)
+                case .answered(let parameters): try run.procedure.proceed(parameters, mtu: mtu)
+                case .refused(let error): try run.procedure.proceed(refused: error.code)
                 case .illegal(let text): throw .illegalAnswer(text)
                 case .expired: throw .timedOut
                 case .abandoned: throw .linkLost
                 }
-            running = (submission, procedure)
-            take(step, &bearer, at: now, &effects)
+            take(step, of: run, onBearer: place, &bearers, at: now, &effects)
         } catch {
             if error == .refused(.databaseOutOfSync) { outOfSync(&effects) }
-            finish(.failure(error), &effects)
+            effects.append(.finish(id: run.submission.id, .failure(error)))
         }
     }
 
@@ -183,10 +261,12 @@ struct GATTClient: Sendable {
     }
 
     private mutating func start(
-        _ submission: Submission, _ bearer: inout BearerState, at now: Instant, _ effects: inout [GATTEffect]
+        _ submission: Submission, onBearer place: Int, _ bearers: inout [GATTBearer], at now: Instant,
+        _ effects: inout [GATTEffect]
     ) {
-        if submission.procedure == .exchangeMTU, bearer.hasExchanged {
-            effects.append(.finish(id: submission.id, .success(.mtu(bearer.mtu))))
+        let state = bearers[place].state
+        if submission.procedure == .exchangeMTU, state.hasExchanged {
+            effects.append(.finish(id: submission.id, .success(.mtu(state.mtu))))
             return
         }
         if trustsKnown, let answer = known.answer(to: submission.procedure) {
@@ -194,42 +274,39 @@ struct GATTClient: Sendable {
             return
         }
         do throws(GATTFailure) {
-            var procedure = try machine(for: submission.procedure, bearer)
-            let step = try procedure.start(mtu: bearer.mtu)
-            running = (submission, procedure)
-            take(step, &bearer, at: now, &effects)
+            var procedure = try machine(for: submission.procedure, state)
+            let step = try procedure.start(mtu: state.mtu)
+            let run = Run(submission: submission, bearer: bearers[place].id, procedure: procedure)
+            take(step, of: run, onBearer: place, &bearers, at: now, &effects)
         } catch {
             effects.append(.finish(id: submission.id, .failure(error)))
         }
     }
 
     private mutating func take(
-        _ step: ProcedureStep, _ bearer: inout BearerState, at now: Instant, _ effects: inout [GATTEffect]
+        _ step: ProcedureStep, of run: Run, onBearer place: Int, _ bearers: inout [GATTBearer], at now: Instant,
+        _ effects: inout [GATTEffect]
     ) {
         switch step {
         case .request(let pdu):
+            running.append(run)
             // Its answer can only be for the procedure that runs, so the number says nothing.
             let request = ATTTransactions.Request(id: 0, pdu: pdu)
-            perform(transactions.handle(.submit(request), at: now), &bearer, at: now, &effects)
+            let reactions = bearers[place].requests.handle(.submit(request), at: now)
+            perform(reactions, onBearer: place, &bearers, at: now, &effects)
         case .finish(.mtu(let peerRxMTU)):
-            bearer.hasExchanged = true
-            effects += bearer.agree(peerRxMTU: UInt16(truncatingIfNeeded: peerRxMTU))
-            finish(.success(.mtu(bearer.mtu)), &effects)
+            bearers[place].state.hasExchanged = true
+            effects += bearers[place].state.agree(peerRxMTU: UInt16(truncatingIfNeeded: peerRxMTU))
+            effects.append(.finish(id: run.submission.id, .success(.mtu(bearers[place].state.mtu))))
         case .finish(let answer):
-            remember(answer)
-            finish(.success(answer), &effects)
+            remember(answer, of: run)
+            effects.append(.finish(id: run.submission.id, .success(answer)))
         }
     }
 
-    private mutating func finish(_ result: Result<GATTAnswer, GATTFailure>, _ effects: inout [GATTEffect]) {
-        guard let id = running?.submission.id else { return }
-        running = nil
-        effects.append(.finish(id: id, result))
-    }
-
     /// Keeps what later procedures and indications need of what was found.
-    private mutating func remember(_ answer: GATTAnswer) {
-        guard let procedure = running?.submission.procedure else { return }
+    private mutating func remember(_ answer: GATTAnswer, of run: Run) {
+        let procedure = run.submission.procedure
         known.note(answer, to: procedure)
         switch (procedure, answer) {
         case (.readDatabaseHash, .value(let hash)): compare(hash: hash)
@@ -241,8 +318,7 @@ struct GATTClient: Sendable {
             serviceChangedHandle = found?.value ?? serviceChangedHandle
         case (.subscribe(let characteristic, let subscription), .done):
             if characteristic.value == serviceChangedHandle { tellsChanges = subscription.contains(.indications) }
-            let descriptor = (running?.procedure as? Subscribe)?.descriptor
-            configurationDescriptors[characteristic.value] = descriptor
+            configurationDescriptors[characteristic.value] = (run.procedure as? Subscribe)?.descriptor
         default: break
         }
     }

@@ -1,13 +1,13 @@
 /// What the owner of a bearer must do, in order.
 package enum GATTEffect: Equatable, Sendable {
-    /// Hand the PDU to the link.
-    case send([UInt8])
-    /// Hand the PDU to the link. Nobody will answer it: what was asked for under `id` is done when the link has taken
+    /// Hand the PDU to the link, on this bearer.
+    case send([UInt8], on: GATTBearerID = .fixed)
+    /// Hand the PDU to the link, on the fixed channel. Nobody will answer it: what was asked for under `id` is done when the link has taken
     /// it, which is the owner's to tell, for only the owner knows the buffers.
     case sendUnanswered([UInt8], id: UInt64)
     /// What was asked for under `id` has ended. It comes exactly once.
     case finish(id: UInt64, Result<GATTAnswer, GATTFailure>)
-    /// ATT_MTU of the link has changed.
+    /// ATT_MTU of the fixed channel has changed.
     case mtuChanged(Int)
 
     // Client side.
@@ -22,12 +22,14 @@ package enum GATTEffect: Equatable, Sendable {
     /// The peer wrote the configuration descriptor of the characteristic whose value is at `handle`.
     case subscribed(handle: UInt16, GATTSubscription)
     case unsubscribed(handle: UInt16)
-    /// ``GATTBearer/clientStatus`` is another.
+    /// ``GATTConnection/clientStatus`` is another.
     case clientChanged
 
     /// Log it: this PDU from the peer breaks the protocol, or nobody waits for it.
     case reportViolation([UInt8])
-    /// Drop the link: by the protocol nothing may be sent on its bearer any more.
+    /// Close this channel: by the protocol nothing may be sent on it any more. For this machine it is gone already.
+    case closeBearer(GATTBearerID)
+    /// Drop the link: by the protocol nothing may be sent on its fixed channel any more.
     case drop
 }
 

@@ -36,6 +36,47 @@ package enum GATTProcedure: Equatable, Sendable {
     case subscribe(GATTCharacteristic, GATTSubscription)
 }
 
+extension GATTProcedure {
+    /// What it does to the peer, and so what it must not overtake.
+    enum Influence {
+        /// Nothing.
+        case none
+        /// It changes values.
+        case writes
+        /// It is about the whole link, or about what all others mean.
+        case all
+    }
+
+    var influence: Influence {
+        switch self {
+        case .exchangeMTU, .readDatabaseHash: .all
+        case .discoverPrimaryServices, .findIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read,
+            .readByUUID, .readMultiple, .readMultipleVariable:
+            .none
+        case .write, .writeLong, .reliableWrite, .subscribe: .writes
+        }
+    }
+
+    /// Whether it uses the queue of prepared writes, of which a peer has one for all bearers.
+    func usesQueue(mtu: Int) -> Bool {
+        switch self {
+        case .writeLong, .reliableWrite: true
+        case .write(_, let value): value.count > mtu - 3
+        default: false
+        }
+    }
+
+    /// Whether a bearer with this ATT_MTU does for it what the fixed one with its own would do.
+    func fits(mtu: Int, fixed: Int) -> Bool {
+        switch self {
+        case .exchangeMTU: false
+        case .write(_, let value): value.count <= mtu - 3 || value.count > fixed - 3
+        case .readMultiple, .readMultipleVariable: mtu >= fixed
+        default: true
+        }
+    }
+}
+
 package enum GATTAnswer: Equatable, Sendable {
     case done
     case mtu(Int)
@@ -58,6 +99,8 @@ package enum GATTFailure: Error, Equatable, Sendable {
     case invalidParameters(String)
     /// No answer within thirty seconds: the bearer is lost.
     case timedOut
+    /// The peer closed the channel on which it had been asked, and whether it did what it was asked is not known.
+    case bearerLost
     /// The link ended.
     case linkLost
 }

@@ -3,8 +3,8 @@ import ByteCodec
 import EventLoop
 
 /// The server side of one bearer. It answers from a database that all clients share, for a client that all its bearers
-/// share, and keeps what is this bearer's alone: prepared writes, the request that waits for the owner, the indication
-/// that waits for its confirmation.
+/// share, and keeps what is this bearer's alone: the request that waits for the owner, the indication that waits for its
+/// confirmation.
 ///
 /// Source: Core 6.0, Vol 3, Part F, 3.4, and Part G, 4.
 struct GATTServer: Sendable {
@@ -27,21 +27,31 @@ struct GATTServer: Sendable {
     private static let maximumPreparedParts = 128
     private static let maximumPreparedOctets = 8 * ATTLimits.maximumValueLength
 
-    private var prepared: [GATTWritePart] = []
+    private let bearer: GATTBearerID
     private var open: OpenRequest?
     private var line: [[UInt8]] = []
     private var indications = ATTTransactions()
+    /// Those without a confirmation so far.
+    private var indicated: [(id: UInt64, handle: UInt16)] = []
     /// At which change of the database the client was told, on this bearer, that it is out of sync.
     private var toldOutOfSync: Int?
 
+    init(bearer: GATTBearerID) { self.bearer = bearer }
+
     var deadline: Instant? { indications.deadline }
     var openIndication: (opcode: ATTOpcode, since: Instant)? { indications.open }
+
+    /// Whether a request waits for the owner's answer to the question with this number.
+    func waits(for id: UInt64) -> Bool { open?.id == id }
+
+    /// Whether a value of this characteristic waits for its confirmation, or for its turn.
+    func isIndicating(_ handle: UInt16) -> Bool { indicated.contains { $0.handle == handle } }
 
     // MARK: From the peer
 
     mutating func receiveRequest(
         _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ client: inout ServedClient,
-        _ bearer: inout BearerState
+        _ state: inout BearerState
     ) -> [GATTEffect] {
         guard open == nil else {
             guard line.count < Self.maximumLine else { return [.reportViolation(Array(pdu))] }
@@ -49,7 +59,7 @@ struct GATTServer: Sendable {
             return []
         }
         var effects: [GATTEffect] = []
-        answer(pdu, &database, &client, &bearer, &effects)
+        answer(pdu, &database, &client, &state, &effects)
         return effects
     }
 
@@ -101,7 +111,7 @@ struct GATTServer: Sendable {
     /// - Parameter code: `nil` for success.
     mutating func respond(
         to id: UInt64, _ code: ATTErrorCode?, _ value: [UInt8], _ database: inout AttributeDatabase,
-        _ client: inout ServedClient, _ bearer: inout BearerState
+        _ client: inout ServedClient, _ state: inout BearerState
     ) -> [GATTEffect] {
         guard let request = open, request.id == id else { return [] }
         open = nil
@@ -113,55 +123,56 @@ struct GATTServer: Sendable {
                 try run(job, request.opcode, database, &client, &effects)
             case .write(let plan):
                 if let code { throw Refusal(code, at: plan.asked[0].handle) }
-                effects.append(.send([request.opcode.response.rawValue]))
+                effects.append(.send([request.opcode.response.rawValue], on: bearer))
                 effects += keep(plan, &database, &client)
             }
         } catch {
-            effects.append(.send(ErrorResponse(error.code, to: request.opcode, at: error.handle).pdu))
+            effects.append(.send(ErrorResponse(error.code, to: request.opcode, at: error.handle).pdu, on: bearer))
         }
-        while open == nil, !line.isEmpty { answer(line.removeFirst()[...], &database, &client, &bearer, &effects) }
+        while open == nil, !line.isEmpty { answer(line.removeFirst()[...], &database, &client, &state, &effects) }
         return effects
     }
 
-    mutating func indicate(_ id: UInt64, _ pdu: [UInt8], at now: Instant) -> [GATTEffect] {
-        perform(indications.handle(.submit(ATTTransactions.Request(id: id, pdu: pdu)), at: now))
+    mutating func indicate(_ id: UInt64, _ indication: HandleValueIndication, at now: Instant) -> [GATTEffect] {
+        indicated.append((id, indication.handle))
+        return perform(indications.handle(.submit(ATTTransactions.Request(id: id, pdu: indication.pdu)), at: now))
     }
 
     mutating func wake(at now: Instant) -> [GATTEffect] { perform(indications.wake(at: now)) }
 
-    /// Attributes have been removed: forgets what the peer prepared, and answers for the owner if the open request is
-    /// about one of them.
+    /// Attributes have been removed: answers for the owner if the open request is about one of them.
     mutating func forget(
         _ range: ClosedRange<UInt16>, _ database: inout AttributeDatabase, _ client: inout ServedClient,
-        _ bearer: inout BearerState
+        _ state: inout BearerState
     ) -> [GATTEffect] {
-        prepared.removeAll { range.contains($0.handle) }
         guard let open else { return [] }
         let isGone =
             switch open.continuation {
             case .read(let job): range.contains(job.current)
             case .write(let plan): plan.asked.contains { range.contains($0.handle) }
             }
-        return isGone ? respond(to: open.id, .invalidHandle, [], &database, &client, &bearer) : []
+        return isGone ? respond(to: open.id, .invalidHandle, [], &database, &client, &state) : []
     }
 
-    /// The link is gone, or its bearer is dead.
-    mutating func abandon(at now: Instant) -> [GATTEffect] {
-        prepared = []
+    /// The bearer is gone, or dead.
+    mutating func abandon(_ failure: GATTFailure, at now: Instant) -> [GATTEffect] {
         open = nil
         line = []
-        return perform(indications.handle(.abandon, at: now))
+        return perform(indications.handle(.abandon, at: now), abandoned: failure)
     }
 
-    private func perform(_ reactions: [ATTTransactions.Effect]) -> [GATTEffect] {
-        reactions.map { reaction in
+    private mutating func perform(
+        _ reactions: [ATTTransactions.Effect], abandoned failure: GATTFailure = .linkLost
+    ) -> [GATTEffect] {
+        for case .finish(let id, _) in reactions { indicated.removeAll { $0.id == id } }
+        return reactions.map { reaction in
             switch reaction {
-            case .send(let pdu): .send(pdu)
+            case .send(let pdu): .send(pdu, on: bearer)
             case .finish(let id, .answered): .finish(id: id, .success(.done))
             case .finish(let id, .refused(let error)): .finish(id: id, .failure(.refused(error.code)))
             case .finish(let id, .illegal(let text)): .finish(id: id, .failure(.illegalAnswer(text)))
             case .finish(let id, .expired): .finish(id: id, .failure(.timedOut))
-            case .finish(let id, .abandoned): .finish(id: id, .failure(.linkLost))
+            case .finish(let id, .abandoned): .finish(id: id, .failure(failure))
             case .reportViolation(let pdu): .reportViolation(pdu)
             case .drop: .drop
             }
@@ -173,7 +184,7 @@ struct GATTServer: Sendable {
     /// Answers a request at once, or puts it to the owner.
     private mutating func answer(
         _ pdu: ArraySlice<UInt8>, _ database: inout AttributeDatabase, _ client: inout ServedClient,
-        _ bearer: inout BearerState, _ effects: inout [GATTEffect]
+        _ state: inout BearerState, _ effects: inout [GATTEffect]
     ) {
         guard let opcode = pdu.first.map(ATTOpcode.init) else { return }
         client.requestReceived(wasTold: toldOutOfSync == client.changes)
@@ -182,35 +193,35 @@ struct GATTServer: Sendable {
                 toldOutOfSync = client.changes
                 throw Refusal(.databaseOutOfSync, at: 0)
             }
-            try process(opcode, pdu.dropFirst(), &database, &client, &bearer, &effects)
+            try process(opcode, pdu.dropFirst(), &database, &client, &state, &effects)
         } catch let refusal as Refusal {
-            effects.append(.send(ErrorResponse(refusal.code, to: opcode, at: refusal.handle).pdu))
+            effects.append(.send(ErrorResponse(refusal.code, to: opcode, at: refusal.handle).pdu, on: bearer))
         } catch {
             // The parameters do not make sense (Core 6.0, Vol 3, Part F, 3.4.1.1).
-            effects.append(.send(ErrorResponse(.invalidPDU, to: opcode, at: 0).pdu))
+            effects.append(.send(ErrorResponse(.invalidPDU, to: opcode, at: 0).pdu, on: bearer))
         }
     }
 
     private mutating func process(
         _ opcode: ATTOpcode, _ parameters: ArraySlice<UInt8>, _ database: inout AttributeDatabase,
-        _ client: inout ServedClient, _ bearer: inout BearerState, _ effects: inout [GATTEffect]
+        _ client: inout ServedClient, _ state: inout BearerState, _ effects: inout [GATTEffect]
     ) throws {
-        let mtu = bearer.mtu
+        let mtu = state.mtu
         let security = client.security
         switch opcode {
-        case .exchangeMTURequest:
+        case .exchangeMTURequest where state.exchanges:
             let request = try ExchangeMTURequest(octets: parameters)
-            let own = ExchangeMTUResponse(serverRxMTU: UInt16(truncatingIfNeeded: bearer.ownRxMTU))
-            effects.append(.send(own.pdu))
-            effects += bearer.agree(peerRxMTU: request.clientRxMTU)
+            let own = ExchangeMTUResponse(serverRxMTU: UInt16(truncatingIfNeeded: state.ownRxMTU))
+            effects.append(.send(own.pdu, on: bearer))
+            effects += state.agree(peerRxMTU: request.clientRxMTU)
         case .findInformationRequest:
-            effects.append(.send(try database.answer(.init(octets: parameters), mtu: mtu).pdu))
+            effects.append(.send(try database.answer(.init(octets: parameters), mtu: mtu).pdu, on: bearer))
         case .findByTypeValueRequest:
             let request = try FindByTypeValueRequest(octets: parameters)
-            effects.append(.send(try database.answer(request, mtu: mtu, security: security).pdu))
+            effects.append(.send(try database.answer(request, mtu: mtu, security: security).pdu, on: bearer))
         case .readByGroupTypeRequest:
             let request = try ReadByGroupTypeRequest(octets: parameters)
-            effects.append(.send(try database.answer(request, mtu: mtu, security: security).pdu))
+            effects.append(.send(try database.answer(request, mtu: mtu, security: security).pdu, on: bearer))
         case .readRequest:
             try run(ReadJob(ReadRequest(octets: parameters), mtu: mtu), opcode, database, &client, &effects)
         case .readBlobRequest:
@@ -231,11 +242,11 @@ struct GATTServer: Sendable {
             let part = GATTWritePart(handle: request.handle, offset: 0, value: request.value)
             try write([part], opcode, &database, &client, &effects)
         case .prepareWriteRequest:
-            try prepare(PrepareWriteRequest(octets: parameters), database, security, &effects)
+            try prepare(PrepareWriteRequest(octets: parameters), database, &client, &effects)
         case .executeWriteRequest:
             let flags = try ExecuteWriteRequest(octets: parameters).flags
-            let parts = flags == .write ? prepared : []
-            prepared = []
+            let parts = flags == .write ? client.prepared : []
+            client.prepared = []
             try write(parts, opcode, &database, &client, &effects)
         default:
             throw Refusal(.requestNotSupported, at: 0)
@@ -250,7 +261,7 @@ struct GATTServer: Sendable {
         switch try job.run(database, for: client) {
         case .answer(let pdu):
             if job.hasReadHash { client.hashRead() }
-            effects.append(.send(pdu))
+            effects.append(.send(pdu, on: bearer))
         case .ask(let handle, let offset):
             let id = client.nextQuestion()
             open = OpenRequest(id: id, opcode: opcode, continuation: .read(job))
@@ -260,21 +271,21 @@ struct GATTServer: Sendable {
 
     /// Source: Core 6.0, Vol 3, Part F, 3.4.6.1. Whether the offset makes sense is seen when the queue is executed.
     private mutating func prepare(
-        _ request: PrepareWriteRequest, _ database: AttributeDatabase, _ security: GATTLinkSecurity,
+        _ request: PrepareWriteRequest, _ database: AttributeDatabase, _ client: inout ServedClient,
         _ effects: inout [GATTEffect]
     ) throws(Refusal) {
         do throws(ATTErrorCode) {
-            _ = try database.attribute(request.handle, for: .write, on: security)
-            let octets = prepared.reduce(request.part.count) { $0 + $1.value.count }
-            guard prepared.count < Self.maximumPreparedParts, octets <= Self.maximumPreparedOctets else {
+            _ = try database.attribute(request.handle, for: .write, on: client.security)
+            let octets = client.prepared.reduce(request.part.count) { $0 + $1.value.count }
+            guard client.prepared.count < Self.maximumPreparedParts, octets <= Self.maximumPreparedOctets else {
                 throw .prepareQueueFull
             }
         } catch {
             throw Refusal(error, at: request.handle)
         }
         let part = GATTWritePart(handle: request.handle, offset: Int(request.offset), value: request.part)
-        prepared.append(part)
-        effects.append(.send(PrepareWriteResponse(echo: request).pdu))
+        client.prepared.append(part)
+        effects.append(.send(PrepareWriteResponse(echo: request).pdu, on: bearer))
     }
 
     /// Does all parts, or none: first the owner is asked for what only it can take, and what the server keeps is
@@ -291,7 +302,7 @@ struct GATTServer: Sendable {
             return
         }
         // The answer goes first: what a subscription sets off must not overtake it.
-        effects.append(.send([opcode.response.rawValue]))
+        effects.append(.send([opcode.response.rawValue], on: bearer))
         effects += keep(plan, &database, &client)
     }
 

@@ -44,6 +44,8 @@ struct ServedClient: Sendable {
     var security = GATTLinkSecurity.unencrypted(hasKey: false)
     /// By the handle of the characteristic's value.
     var configurations: [UInt16: GATTSubscription] = [:]
+    /// What it has prepared, on whichever bearers, in the order in which it came.
+    var prepared: [GATTWritePart] = []
     private(set) var features: GATTClientFeatures = []
     private(set) var isAware = true
     /// How often the database has changed under the client's eyes.

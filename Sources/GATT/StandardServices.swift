@@ -1,5 +1,15 @@
 import BluetoothTypes
 
+/// What a server says that it can do, in Server Supported Features.
+///
+/// Source: Core 6.0, Vol 3, Part G, 7.4.
+package struct GATTServerFeatures: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let enhancedBearers = GATTServerFeatures(rawValue: 0x01)
+}
+
 extension AttributeDatabase {
     /// A database with the two services that every server has: Generic Access and Generic Attribute.
     ///
@@ -9,8 +19,11 @@ extension AttributeDatabase {
     /// - Parameters:
     ///   - deviceName: the name in UTF-8, cut to 248 octets (Core 6.0, Vol 3, Part C, 12.1).
     ///   - appearance: Assigned Numbers, 2.6; 0 is unknown.
+    ///   - features: for Server Supported Features; without any, it is left out.
     /// - Source: Core 6.0, Vol 3, Part C, 12 and Part G, 7.
-    package static func standard(deviceName: String, appearance: UInt16 = 0) -> AttributeDatabase {
+    package static func standard(
+        deviceName: String, appearance: UInt16 = 0, features: GATTServerFeatures = []
+    ) -> AttributeDatabase {
         var database = AttributeDatabase()
         let access = GATTServiceDefinition(
             uuid: GATTAttributeType.genericAccessService,
@@ -22,7 +35,7 @@ extension AttributeDatabase {
                     uuid: GATTAttributeType.appearance, properties: .read, permissions: .readable,
                     value: appearance.octets),
             ])
-        let attribute = GATTServiceDefinition(
+        var attribute = GATTServiceDefinition(
             uuid: GATTAttributeType.genericAttributeService,
             characteristics: [
                 GATTCharacteristicDefinition(
@@ -33,6 +46,12 @@ extension AttributeDatabase {
                 GATTCharacteristicDefinition(
                     uuid: GATTAttributeType.databaseHash, properties: .read, permissions: .readable),
             ])
+        if !features.isEmpty {
+            attribute.characteristics.append(
+                GATTCharacteristicDefinition(
+                    uuid: GATTAttributeType.serverSupportedFeatures, properties: .read, permissions: .readable,
+                    value: [features.rawValue]))
+        }
         for service in [access, attribute] {
             do throws(AttributeDatabaseError) {
                 _ = try database.add(service)

@@ -109,7 +109,8 @@ package final class Host {
         bondStorage = bonds
         self.randomness = randomness
         self.send = send
-        database = .standard(deviceName: configuration.deviceName)
+        database = .standard(
+            deviceName: configuration.deviceName, features: configuration.usesEnhancedBearers ? .enhancedBearers : [])
     }
 
     /// When ``wake(at:)`` must be called unless something else comes first.

@@ -44,7 +44,7 @@ extension Host {
 
     /// Tells all links what peers may open.
     private func offerChannels() {
-        for index in links.indices { links[index].signalling.offers = channels.offers }
+        for index in links.indices { links[index].signalling.offers = offers }
     }
 
     // MARK: Opening and closing
@@ -121,7 +121,7 @@ extension Host {
         finish(key, .success(.done))
     }
 
-    private func signal(_ input: Signalling.Input, onLink index: Int, at now: Instant) {
+    func signal(_ input: Signalling.Input, onLink index: Int, at now: Instant) {
         let handle = links[index].handle
         performSignalling(links[index].signalling.handle(input, at: now), onLink: handle, at: now)
     }
@@ -136,7 +136,9 @@ extension Host {
 
     func channelsOpened(_ opened: [ChannelID], by id: UInt64, onLink handle: UInt16, at now: Instant) {
         guard let index = linkIndex(handle: handle) else { return }
-        guard case .request(let key) = links[index].purposes.removeValue(forKey: id), requests.isOpen(key) else {
+        let purpose = links[index].purposes.removeValue(forKey: id)
+        if case .openBearers = purpose { return bearersOpened(opened, onLink: index, at: now) }
+        guard case .request(let key) = purpose, requests.isOpen(key) else {
             // Nobody waits for them any more.
             for channel in opened { signal(.close(channel), onLink: index, at: now) }
             return
@@ -149,7 +151,9 @@ extension Host {
 
     func channelFailed(_ failure: ChannelFailure, by id: UInt64, onLink handle: UInt16, at now: Instant) {
         guard let index = linkIndex(handle: handle) else { return }
-        guard case .request(let key) = links[index].purposes.removeValue(forKey: id) else { return }
+        let purpose = links[index].purposes.removeValue(forKey: id)
+        if case .openBearers = purpose { return bearersRefused(failure, onLink: index, at: now) }
+        guard case .request(let key) = purpose else { return }
         if case .refused(let result) = failure, let code = ATTErrorCode(lackingFor: result),
             waitsForSecurity(key, id, code, onLink: index, at: now)
         {
@@ -160,8 +164,10 @@ extension Host {
 
     func channelAccepted(_ channel: ChannelID, onLink handle: UInt16, at now: Instant) {
         guard let index = linkIndex(handle: handle),
-            let psm = links[index].signalling.information(channel)?.spsm,
-            let offer = channels.published.first(where: { $0.psm == psm }),
+            let psm = links[index].signalling.information(channel)?.spsm
+        else { return }
+        if psm == Self.attributeSPSM { return addBearer(channel, onLink: index, at: now) }
+        guard let offer = channels.published.first(where: { $0.psm == psm }),
             let open = register(channel, for: offer.client, isIncoming: true, onLink: index)
         else { return }
         deliver(.channelOpened(open), to: offer.client)
@@ -174,17 +180,25 @@ extension Host {
         let number = channels.add(
             channel, on: links[index].handle, psm: information.spsm, client: client, isIncoming: isIncoming)
         return OpenChannel(
-            number: number, peer: links[index].peer, psm: information.spsm, mtu: links[index].bearer.mtu,
+            number: number, peer: links[index].peer, psm: information.spsm, mtu: links[index].attributes.mtu,
             bestLength: information.bestLength)
     }
 
-    func channelReceived(_ sdu: ArraySlice<UInt8>, on channel: ChannelID, onLink handle: UInt16) {
+    func channelReceived(_ sdu: ArraySlice<UInt8>, on channel: ChannelID, onLink handle: UInt16, at now: Instant) {
+        if let index = linkIndex(handle: handle), links[index].attributes.hasBearer(GATTBearerID(channel)) {
+            return receiveAttributePDU(sdu, on: channel, onLink: index, at: now)
+        }
         guard !sdu.isEmpty, let entry = channels.entry(channel, on: handle), !entry.isClosing else { return }
         deliver(.channelReceived(entry.number, Array(sdu)), to: entry.client)
     }
 
-    func channelEnded(_ channel: ChannelID, _ end: ChannelEnd, unsent: [UInt64], onLink handle: UInt16) {
+    func channelEnded(
+        _ channel: ChannelID, _ end: ChannelEnd, unsent: [UInt64], onLink handle: UInt16, at now: Instant
+    ) {
         if let index = linkIndex(handle: handle) {
+            if links[index].attributes.hasBearer(GATTBearerID(channel)) {
+                return self.handle(.bearerClosed(GATTBearerID(channel)), onLink: index, at: now)
+            }
             for token in unsent {
                 guard case .request(let key) = links[index].purposes.removeValue(forKey: token) else { continue }
                 fail(key, .channelClosed)

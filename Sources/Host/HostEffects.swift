@@ -91,7 +91,8 @@ extension Host {
             guard let index = linkIndex(handle: handle) else { return }
             let peer = links[index].peer
             switch effect {
-            case .send(let pdu): sendPDU(pdu, channel: .attribute, onLink: handle)
+            case .send(let pdu, .fixed): sendPDU(pdu, channel: .attribute, onLink: handle)
+            case .send(let pdu, let bearer): sendAttributePDU(pdu, on: bearer, onLink: index, at: now)
             case .sendUnanswered(let pdu, let id): sendPDU(pdu, channel: .attribute, onLink: handle, token: id)
             case .finish(let id, let result): ended(id, result, onLink: handle, at: now)
             case .mtuChanged(let mtu): mtuChanged(mtu, onLink: index)
@@ -106,13 +107,14 @@ extension Host {
             case .writeRequested(let request): ask(request, onLink: index, at: now)
             case .subscribed(let attribute, _):
                 rememberSubscriptions(to: [attribute], onLink: index)
-                let mtu = links[index].bearer.mtu
+                let mtu = links[index].attributes.mtu
                 tellPublisher(of: attribute, .subscribed(peer, AttributeHandle(rawValue: attribute), mtu: mtu))
             case .unsubscribed(let attribute):
                 rememberSubscriptions(to: [attribute], onLink: index)
                 tellPublisher(of: attribute, .unsubscribed(peer, AttributeHandle(rawValue: attribute)))
             case .clientChanged: rememberClient(onLink: index)
             case .reportViolation: links[index].violations += 1
+            case .closeBearer(let bearer): signal(.close(ChannelID(bearer)), onLink: index, at: now)
             case .drop: endLink(index, because: .timedOut, at: now)
             }
         }

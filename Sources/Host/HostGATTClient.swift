@@ -15,7 +15,8 @@ extension Host {
 
     func start(_ procedure: GATTProcedure, purpose: Link.Purpose, onLink index: Int, at now: Instant) {
         let id = open(purpose, onLink: index)
-        handle(.submit(id: id, procedure), onLink: index, at: now)
+        let party = if case .request(let key) = purpose { key.client.rawValue } else { 0 as UInt32 }
+        handle(.submit(id: id, procedure, party: party), onLink: index, at: now)
     }
 
     func writeWithoutResponse(
@@ -33,11 +34,11 @@ extension Host {
         return lastBearerID
     }
 
-    func handle(_ input: GATTBearer.Input, onLink index: Int, at now: Instant) {
+    func handle(_ input: GATTConnection.Input, onLink index: Int, at now: Instant) {
         // On a link that a newer one has replaced everything has ended, though the controller still counts it.
         guard !links[index].isReplaced else { return }
         let handle = links[index].handle
-        perform(links[index].bearer.handle(input, database: &database, at: now), onLink: handle, at: now)
+        perform(links[index].attributes.handle(input, database: &database, at: now), onLink: handle, at: now)
     }
 
     /// The link to a peer, if it is up and the client holds it.
@@ -61,6 +62,8 @@ extension Host {
         case .readName: nameRead(result, onLink: index)
         case .discoverServiceChanged(let step): serviceChanged(step, result, onLink: index, at: now)
         case .readHash: links[index].hasNewFindings = true
+        case .readServerFeatures: serverFeaturesRead(result, onLink: index, at: now)
+        case .openBearers: break
         case .unattended, nil: break
         }
         keepDatabase(onLink: handle)
@@ -153,13 +156,17 @@ extension Host {
         case (.characteristic, .success(.characteristics(let characteristics))):
             if let features = characteristics.first(where: { $0.uuid == .uuid16(0x2B29) }) {
                 start(
-                    .write(features.value, value: [Self.clientFeatures.rawValue]), purpose: .unattended, onLink: index,
+                    .write(features.value, value: [clientFeatures.rawValue]), purpose: .unattended, onLink: index,
                     at: now)
             }
-            guard let characteristic = characteristics.first(where: { $0.uuid == .uuid16(0x2A05) }) else { return }
-            start(
-                .subscribe(characteristic, .indications), purpose: .discoverServiceChanged(.subscription),
-                onLink: index, at: now)
+            if let changes = characteristics.first(where: { $0.uuid == .uuid16(0x2A05) }) {
+                start(
+                    .subscribe(changes, .indications), purpose: .discoverServiceChanged(.subscription), onLink: index,
+                    at: now)
+            }
+            let features = characteristics.first { $0.uuid == .uuid16(0x2B3A) }
+            links[index].enhanced.featuresHandle = features?.value
+            considerBearers(onLink: index, at: now)
         // A peer without Service Changed has attributes that do not change.
         case (.service, _), (.characteristic, _), (.subscription, _): break
         }
@@ -172,7 +179,10 @@ extension Host {
     /// Nobody has so many attributes that more is needed.
     private static let longestDatabase = 1 << 16
     /// What this host says as a client (Core 6.0, Vol 3, Part G, 7.2).
-    static let clientFeatures: GATTClientFeatures = [.robustCaching, .multipleNotifications]
+    var clientFeatures: GATTClientFeatures {
+        configuration.usesEnhancedBearers
+            ? [.robustCaching, .enhancedBearers, .multipleNotifications] : [.robustCaching, .multipleNotifications]
+    }
 
     /// The link to a bonded peer is encrypted, and somebody uses it: what is found out of its attributes is kept. The
     /// hash is read before anything is found out, so that it is never younger than that.
@@ -201,7 +211,7 @@ extension Host {
             links[index].purposes.isEmpty, let bond = bondIndex(links[index].security.identity)
         else { return }
         links[index].hasNewFindings = false
-        let database = links[index].bearer.remoteDatabase
+        let database = links[index].attributes.remoteDatabase
         let octets = database.canBeKept ? database.octets : nil
         updateBond(at: bond) { $0.remoteDatabase = octets.flatMap { $0.count <= Self.longestDatabase ? $0 : nil } }
     }
@@ -240,6 +250,7 @@ extension HostFailure {
         case .noConfigurationDescriptor: self = .noConfigurationDescriptor
         case .invalidParameters(let text): self = .invalidParameters(text)
         case .timedOut: self = .timedOut
+        case .bearerLost: self = .illegalAnswer("The peer closed the channel on which it had been asked.")
         case .linkLost: self = .notConnected
         }
     }

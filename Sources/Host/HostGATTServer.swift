@@ -53,14 +53,14 @@ extension Host {
         // A dead link has its subscriptions until it has ended.
         let subscribers = links.indices.filter {
             !links[$0].isReplaced && peers?.contains(links[$0].peer) ?? true
-                && !links[$0].bearer.subscription(to: characteristic).isEmpty
+                && !links[$0].attributes.subscription(to: characteristic).isEmpty
         }
         guard !subscribers.isEmpty else { return finish(key, .success(.done)) }
         openShares[key] = subscribers.count
         for index in subscribers {
             let id = open(.share(key), onLink: index)
             // A notification, if the peer asked for both (B-H12).
-            let wantsNotifications = links[index].bearer.subscription(to: characteristic).contains(.notifications)
+            let wantsNotifications = links[index].attributes.subscription(to: characteristic).contains(.notifications)
             handle(
                 wantsNotifications
                     ? .notify(id: id, handle: characteristic, value: value)
@@ -84,7 +84,7 @@ extension Host {
         }
         let event = ServerReadRequest(
             id: id, central: links[index].peer, characteristic: AttributeHandle(rawValue: request.handle),
-            offset: request.offset, mtu: links[index].bearer.mtu)
+            offset: request.offset, mtu: links[index].attributes.mtu)
         deliver(.readRequested(event), to: client)
     }
 
@@ -100,7 +100,7 @@ extension Host {
         }
         let event = ServerWriteRequest(
             id: id, central: links[index].peer, parts: parts, needsResponse: request.needsResponse,
-            mtu: links[index].bearer.mtu)
+            mtu: links[index].attributes.mtu)
         if !request.needsResponse { questions[id] = nil }
         deliver(.writeRequested(event), to: client)
     }

@@ -82,7 +82,8 @@ extension Host {
         let link = links[index]
         var status = LinkStatus(
             security: link.security.level, isBonded: bondIndex(link.security.identity) != nil, timing: link.timing)
-        status.mtu = link.bearer.mtu
+        status.mtu = link.attributes.mtu
+        status.attributeBearers = 1 + link.attributes.enhancedBearers.count
         status.transmitOctets = Int(link.tuner.lengths.txOctets)
         status.receiveOctets = Int(link.tuner.lengths.rxOctets)
         return status

@@ -20,7 +20,7 @@ extension Host {
         }
         // One that is ending is connected anew when it has ended.
         guard !links[index].isEnding, links[index].reportBy == nil else { return }
-        finish(key, .success(.connected(mtu: links[index].bearer.mtu)))
+        finish(key, .success(.connected(mtu: links[index].attributes.mtu)))
     }
 
     /// Each pending connect takes memory; nobody waits for that many peers.
@@ -64,11 +64,11 @@ extension Host {
             Link(
                 handle: event.handle, peer: peer, role: event.role,
                 signalling: Signalling(role: event.role == .central ? .central : .peripheral),
-                bearer: GATTBearer(ownRxMTU: Int(configuration.preferredMTU)),
+                attributes: GATTConnection(ownRxMTU: Int(configuration.preferredMTU)),
                 security: makeGuard(for: event, bond: bond), tuner: makeTuner(for: event),
                 timing: LinkTiming(
                     interval: event.interval, latency: event.latency, supervisionTimeout: event.supervisionTimeout)))
-        links[links.count - 1].signalling.offers = channels.offers
+        links[links.count - 1].signalling.offers = offers
         know(peer) { $0.isConnected = true }
         // A peer that connects to this host may be one that a client waits for.
         stopDialling(peer, at: now)
@@ -116,7 +116,7 @@ extension Host {
         guard !links[index].security.delaysReport else { return }
         links[index].reportBy = nil
         let peer = links[index].peer
-        let mtu = links[index].bearer.mtu
+        let mtu = links[index].attributes.mtu
         for entry in requests.open where entry.request == .connect(peer) {
             finish(entry.key, .success(.connected(mtu: mtu)))
         }
@@ -220,19 +220,21 @@ extension Host {
     }
 
     private func endWork(on link: Link, because failure: HostFailure, at now: Instant) {
-        var bearer = link.bearer
-        _ = bearer.handle(.linkLost, database: &database, at: now)
+        var attributes = link.attributes
+        _ = attributes.handle(.linkLost, database: &database, at: now)
         endSecurity(of: link, because: failure, at: now)
         for (_, purpose) in link.purposes.sorted(by: { $0.key < $1.key }) {
             switch purpose {
             case .request(let key): fail(key, failure)
             case .share(let key): shareEnded(key)
-            case .exchangeMTU, .readName, .readHash, .discoverServiceChanged, .unattended: break
+            case .exchangeMTU, .readName, .readHash, .readServerFeatures, .openBearers, .discoverServiceChanged,
+                .unattended:
+                break
             }
         }
         endChannels(onLink: link.handle, because: failure)
         questions = questions.filter { $0.value.link != link.handle }
-        for handle in publishers.keys.sorted() where !link.bearer.subscription(to: handle).isEmpty {
+        for handle in publishers.keys.sorted() where !link.attributes.subscription(to: handle).isEmpty {
             tellPublisher(of: handle, .unsubscribed(link.peer, AttributeHandle(rawValue: handle)))
         }
     }
@@ -280,7 +282,8 @@ extension Host {
 
     /// Sends a frame of a credit-based channel. The peer's credits and the client's patience bound how many wait.
     func sendFrame(_ pdu: [UInt8], onLink handle: UInt16, token: UInt64?) {
-        acl.enqueue(pdu, on: handle, token: token, isAnswer: false)
+        let isAnswer = token == Self.attributeToken
+        acl.enqueue(pdu, on: handle, token: isAnswer ? nil : token, isAnswer: isAnswer)
         flush()
     }
 
@@ -298,15 +301,18 @@ extension Host {
         switch links[index].purposes.removeValue(forKey: id) {
         case .request(let key): finish(key, .success(.done))
         case .share(let key): shareEnded(key)
-        case .exchangeMTU, .readName, .readHash, .discoverServiceChanged, .unattended, nil: break
+        case .exchangeMTU, .readName, .readHash, .readServerFeatures, .openBearers, .discoverServiceChanged,
+            .unattended, nil:
+            break
         }
     }
 
     func wakeLink(_ handle: UInt16, at now: Instant) {
         guard let index = linkIndex(handle: handle), !links[index].isReplaced else { return }
-        perform(links[index].bearer.wake(at: now), onLink: handle, at: now)
+        perform(links[index].attributes.wake(at: now), onLink: handle, at: now)
         guard let index = linkIndex(handle: handle) else { return }
         performSignalling(links[index].signalling.wake(at: now), onLink: handle, at: now)
+        wakeBearers(onLink: handle, at: now)
         wakeSecurity(onLink: handle, at: now)
         wakeTuner(onLink: handle, at: now)
         guard let index = linkIndex(handle: handle), let reportBy = links[index].reportBy else { return }

@@ -30,7 +30,7 @@ extension Host {
 
     private func listOpenWork(of link: Link, _ add: (String, OpenWork.Party, Instant) -> Void) {
         let peer = OpenWork.Party.peer(link.peer)
-        for transaction in link.bearer.openTransactions {
+        for transaction in link.attributes.openTransactions {
             let isIndication = transaction.opcode == .handleValueIndication
             let what = isIndication ? "the confirmation of an indication" : "the answer to an attribute request"
             add(what, peer, transaction.since)

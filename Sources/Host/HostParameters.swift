@@ -47,10 +47,11 @@ extension Host {
             case .opened(let id, let opened): channelsOpened(opened, by: id, onLink: handle, at: now)
             case .openFailed(let id, let failure): channelFailed(failure, by: id, onLink: handle, at: now)
             case .accepted(let channel): channelAccepted(channel, onLink: handle, at: now)
-            case .received(let channel, let sdu): channelReceived(sdu, on: channel, onLink: handle)
+            case .received(let channel, let sdu): channelReceived(sdu, on: channel, onLink: handle, at: now)
             case .closed(let channel, let end, let unsent):
-                channelEnded(channel, end, unsent: unsent, onLink: handle)
+                channelEnded(channel, end, unsent: unsent, onLink: handle, at: now)
             case .reconfigured: break
+            case .peerTakesMore(let channel): bearerWidened(channel, onLink: handle, at: now)
             }
         }
     }

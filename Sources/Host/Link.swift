@@ -17,6 +17,8 @@ struct Link {
         case exchangeMTU
         case readName
         case readHash
+        case readServerFeatures
+        case openBearers
         case discoverServiceChanged(Step)
 
         enum Step {
@@ -31,7 +33,8 @@ struct Link {
     let role: LinkRole
     var reassembler = Reassembler(maximumLength: max(517, Int(ChannelCapacity().mps)))
     var signalling: Signalling
-    var bearer: GATTBearer
+    var attributes: GATTConnection
+    var enhanced = EnhancedBearers()
     var security: LinkGuard
     var tuner: LinkTuner
     var timing: LinkTiming
@@ -41,7 +44,7 @@ struct Link {
     var keepsDatabase = false
     /// Whether more has been found out than is kept.
     var hasNewFindings = false
-    /// What is open on the bearer, by its number there, and for what.
+    /// What is open on the link, by its number there, and for what.
     var purposes: [UInt64: Purpose] = [:]
     /// Until when `connect` waits for the MTU exchange; `nil` once the link has been reported.
     var reportBy: Instant?
@@ -69,7 +72,8 @@ struct Link {
         isReplaced
             ? nil
             : [
-                bearer.deadline, signalling.deadline, security.deadline, tuner.deadline, hasAgreedMTU ? nil : reportBy,
+                attributes.deadline, enhanced.retryAt, signalling.deadline, security.deadline, tuner.deadline,
+                hasAgreedMTU ? nil : reportBy,
             ].compactMap { $0 }.min()
     }
 }

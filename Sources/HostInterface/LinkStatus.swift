@@ -24,6 +24,8 @@ package struct LinkStatus: Equatable, Sendable {
     package var timing: LinkTiming
     /// ATT_MTU, 23...517.
     package var mtu = 23
+    /// How many requests about attributes can be under way at once (Core 6.0, Vol 3, Part F, 3.2.11).
+    package var attributeBearers = 1
     /// Core 6.0, Vol 4, Part E, 7.8.47: 1 is LE 1M, 2 is LE 2M, 3 is LE Coded; `nil` if the controller does not tell.
     package var transmitPHY: UInt8?
     package var receivePHY: UInt8?

@@ -26,7 +26,9 @@ extension Signalling {
 
     // MARK: This side opens
 
-    mutating func open(id: UInt64, spsm: UInt16, mode: ChannelMode, count: Int, at now: Instant) -> [Effect] {
+    mutating func open(
+        id: UInt64, spsm: UInt16, mode: ChannelMode, count: Int, capacity: ChannelCapacity, at now: Instant
+    ) -> [Effect] {
         let allowed = mode == .enhanced ? 1...Self.mostChannelsInARequest : 1...1
         let free = freeChannels(count)
         guard allowed.contains(count), free.count == count, (0x0001...0x00FF).contains(spsm),
@@ -127,8 +129,11 @@ extension Signalling {
         func refuse(_ result: ChannelResult) -> [Effect] {
             [.send(LECreditBasedConnectionResponse(refusal: result).payload(identifier: identifier))]
         }
-        guard let offer = offers.first(where: { $0.spsm == request.spsm }) else { return refuse(.spsmNotSupported) }
+        guard let offer = offers.first(where: { $0.isFor(request.spsm, .leCreditBased) }) else {
+            return refuse(.spsmNotSupported)
+        }
         if let refusal = offer.requirement.refusal(on: protection) { return refuse(refusal) }
+        let capacity = offer.capacity ?? capacity
         guard ChannelMode.leCreditBased.admits(mtu: request.mtu, mps: request.mps) else {
             return refuse(.unacceptableParameters)
         }
@@ -151,11 +156,14 @@ extension Signalling {
             let response = CreditBasedConnectionResponse(refusal: result, count: count)
             return [.send(response.payload(identifier: identifier))]
         }
-        guard let offer = offers.first(where: { $0.spsm == request.spsm }) else { return refuse(.spsmNotSupported) }
+        guard let offer = offers.first(where: { $0.isFor(request.spsm, .enhanced) }) else {
+            return refuse(.spsmNotSupported)
+        }
         if let refusal = offer.requirement.refusal(on: protection) { return refuse(refusal) }
         guard (1...Self.mostChannelsInARequest).contains(count), request.credits > 0 else {
             return refuse(.invalidParameters)
         }
+        let capacity = offer.capacity ?? capacity
         guard ChannelMode.enhanced.admits(mtu: request.mtu, mps: request.mps),
             ChannelMode.enhanced.admits(mtu: capacity.mtu, mps: capacity.mps)
         else { return refuse(.unacceptableParameters) }
@@ -194,7 +202,8 @@ extension Signalling {
                 accepted.append(nil)
                 continue
             }
-            var channel = CreditBasedChannel(local: free, spsm: offer.spsm, mode: mode, capacity: capacity)
+            var channel = CreditBasedChannel(
+                local: free, spsm: offer.spsm, mode: mode, capacity: offer.capacity ?? capacity)
             channel.open(remote: ChannelID(rawValue: source), mtu: mtu, mps: mps, credits: credits)
             insert(channel)
             accepted.append(free)

@@ -88,14 +88,27 @@ package struct LinkProtection: Equatable, Sendable {
 /// What stands under an SPSM.
 package struct ChannelOffer: Equatable, Sendable {
     package var spsm: UInt16
+    /// By which procedure it may be opened; `nil`: by either.
+    package var mode: ChannelMode?
     package var requirement: ChannelRequirement
     /// How many channels a peer may have of it at once.
     package var mostChannels: Int
+    /// What this side takes on them; `nil`: as on others.
+    package var capacity: ChannelCapacity?
 
-    package init(spsm: UInt16, requirement: ChannelRequirement = ChannelRequirement(), mostChannels: Int = 16) {
+    package init(
+        spsm: UInt16, mode: ChannelMode? = nil, requirement: ChannelRequirement = ChannelRequirement(),
+        mostChannels: Int = 16, capacity: ChannelCapacity? = nil
+    ) {
         self.spsm = spsm
+        self.mode = mode
         self.requirement = requirement
         self.mostChannels = mostChannels
+        self.capacity = capacity
+    }
+
+    func isFor(_ spsm: UInt16, _ mode: ChannelMode) -> Bool {
+        self.spsm == spsm && (self.mode == nil || self.mode == mode)
     }
 
     /// From here to 0x00FF an SPSM is free for whoever needs one (4.22).

@@ -9,6 +9,8 @@ extension Signalling {
         package var mode: ChannelMode
         /// The longest SDU that the peer takes.
         package var peerMTU: Int
+        /// The longest SDU that this side takes.
+        package var ownMTU: Int
         /// How long the pieces of a stream of octets should be.
         package var bestLength: Int
     }
@@ -17,8 +19,11 @@ extension Signalling {
         guard let index = channel(id), channels[index].state == .open else { return nil }
         return ChannelInformation(
             spsm: channels[index].spsm, mode: channels[index].mode, peerMTU: Int(channels[index].peerMTU),
-            bestLength: channels[index].bestLength)
+            ownMTU: Int(channels[index].capacity.mtu), bestLength: channels[index].bestLength)
     }
+
+    /// SDUs that wait for the peer's credits.
+    package func waitingCount(on id: ChannelID) -> Int { channel(id).map { channels[$0].waitingCount } ?? 0 }
 
     /// The open channels, in the order of their numbers.
     package var openChannels: [ChannelID] { channels.filter { $0.state == .open }.map(\.local) }
@@ -182,9 +187,10 @@ extension Signalling {
             } else if known.count > 1, known.contains(where: { channels[$0].peerMPS > request.mps }) {
                 .mpsReduced
             } else { .success }
-        if result == .success {
-            for index in known { channels[index].setPeer(mtu: request.mtu, mps: request.mps) }
-        }
-        return [.send(ReconfigureResponse(result).payload(identifier: identifier))]
+        let response = Effect.send(ReconfigureResponse(result).payload(identifier: identifier))
+        guard result == .success else { return [response] }
+        let wider = known.filter { channels[$0].peerMTU < request.mtu }
+        for index in known { channels[index].setPeer(mtu: request.mtu, mps: request.mps) }
+        return [response] + wider.map { .peerTakesMore(channels[$0].local) }
     }
 }

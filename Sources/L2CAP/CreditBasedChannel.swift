@@ -91,6 +91,9 @@ extension CreditBasedChannel {
         return frames == 0 ? Int(peerMTU) : frames * frameLength - 2
     }
 
+    /// SDUs that have not been sent, or not all of them.
+    var waitingCount: Int { queue.count - head }
+
     /// - Precondition: `octets` are no more than the peer's MTU.
     mutating func enqueue(_ octets: [UInt8], token: UInt64?) {
         precondition(octets.count <= peerMTU, "\(octets.count) octets do not fit the peer's MTU of \(peerMTU).")

@@ -24,8 +24,9 @@ package struct Signalling: ProtocolMachine {
         case receiveFrame(ChannelID, ArraySlice<UInt8>)
         /// Ask the central for these parameters. For the peripheral only.
         case requestUpdate(ParameterUpdateRequest)
-        /// Open channels of what the peer offers under `spsm`: one, or up to five enhanced ones.
-        case open(id: UInt64, spsm: UInt16, mode: ChannelMode, count: Int)
+        /// Open channels of what the peer offers under `spsm`: one, or up to five enhanced ones. `capacity` is what
+        /// this side takes on them; `nil`: as on others.
+        case open(id: UInt64, spsm: UInt16, mode: ChannelMode, count: Int, capacity: ChannelCapacity? = nil)
         /// Send an SDU, no longer than the peer's MTU. On a channel that is not open it is lost, and so is its token.
         case send(ChannelID, [UInt8], token: UInt64?)
         /// So many octets of what came on the channel have been read: the peer may send more.
@@ -54,6 +55,8 @@ package struct Signalling: ProtocolMachine {
         /// An open channel ended, and with it what had not been sent.
         case closed(ChannelID, ChannelEnd, unsent: [UInt64])
         case reconfigured(id: UInt64, ChannelFailure?)
+        /// The peer takes longer SDUs on a channel than before.
+        case peerTakesMore(ChannelID)
     }
 
     package enum Outcome: Equatable, Sendable {
@@ -126,8 +129,9 @@ package struct Signalling: ProtocolMachine {
             guard role == .peripheral, request.isValid else { return [.updateFinished(.notPermitted)] }
             line.append(request)
             return sendNextUpdate(at: now)
-        case .open(let id, let spsm, let mode, let count):
-            return open(id: id, spsm: spsm, mode: mode, count: count, at: now)
+        case .open(let id, let spsm, let mode, let count, let capacity):
+            return open(
+                id: id, spsm: spsm, mode: mode, count: count, capacity: capacity ?? self.capacity, at: now)
         case .send(let channel, let octets, let token): return send(octets, on: channel, token: token)
         case .read(let channel, let count): return read(count, on: channel)
         case .close(let channel): return close(channel, at: now)

@@ -26,10 +26,10 @@ struct AttackTests {
 
     static func answers(to pdus: [[UInt8]]) throws -> [[UInt8]] {
         var database = try database()
-        var bearer = GATTBearer()
+        var bearer = GATTConnection()
         return pdus.flatMap { pdu in
             bearer.handle(.receive(pdu[...]), database: &database, at: Instant()).compactMap { effect in
-                if case .send(let answer) = effect { answer } else { nil }
+                if case .send(let answer, _) = effect { answer } else { nil }
             }
         }
     }
@@ -107,7 +107,7 @@ struct AttackTests {
         ])
     func illegalGroups(answer: String) throws {
         var database = AttributeDatabase()
-        var bearer = GATTBearer()
+        var bearer = GATTConnection()
         let search = GATTProcedure.discoverPrimaryServices(only: nil)
         _ = bearer.handle(.submit(id: 1, search), database: &database, at: Instant())
         let effects = bearer.handle(.receive(hex(answer)[...]), database: &database, at: Instant())
@@ -123,10 +123,10 @@ struct AttackTests {
     @Test("ATT-22: a value without end ends at 512 octets")
     func endlessValue() {
         var database = AttributeDatabase()
-        var bearer = GATTBearer()
+        var bearer = GATTConnection()
         var effects = bearer.handle(.submit(id: 1, .read(3)), database: &database, at: Instant())
         var requests = 0
-        while case .send(let request)? = effects.first, requests < 100 {
+        while case .send(let request, _)? = effects.first, requests < 100 {
             requests += 1
             let part = [request[0] + 1] + [UInt8](repeating: 0xAA, count: 22)
             effects = bearer.handle(.receive(part[...]), database: &database, at: Instant())
@@ -139,7 +139,7 @@ struct AttackTests {
         arguments: ["17 03 00 00 00 01 02 04", "17 03 00 01 00 01 02 03", "17 04 00 00 00 01 02 03", "17 03"])
     func wrongEcho(echo: String) {
         var database = AttributeDatabase()
-        var bearer = GATTBearer()
+        var bearer = GATTConnection()
         let write = GATTProcedure.writeLong(3, value: [0x01, 0x02, 0x03])
         let first = bearer.handle(.submit(id: 1, write), database: &database, at: Instant())
         #expect(first == [.send(hex("16 03 00 00 00 01 02 03"))])
@@ -156,7 +156,7 @@ struct AttackTests {
     func noise() throws {
         var chance = SeededGenerator(seed: 1)
         var database = try Self.database()
-        var bearer = GATTBearer()
+        var bearer = GATTConnection()
         let opcodes: [UInt8] = [0x02, 0x04, 0x06, 0x08, 0x0A, 0x0C, 0x0E, 0x10, 0x12, 0x16, 0x18, 0x20, 0x52]
         for round in 0..<20_000 {
             var pdu = [UInt8](repeating: 0, count: Int.random(in: 0...40, using: &chance))

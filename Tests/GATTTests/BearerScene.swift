@@ -6,17 +6,17 @@ import Testing
 
 /// A bearer and the database that it serves, as one machine for ``Scene``.
 struct ServedBearer: ProtocolMachine {
-    var bearer: GATTBearer
+    var bearer: GATTConnection
     var database: AttributeDatabase
 
     init(_ database: AttributeDatabase = AttributeDatabase(), ownRxMTU: Int = 517) {
-        bearer = GATTBearer(ownRxMTU: ownRxMTU)
+        bearer = GATTConnection(ownRxMTU: ownRxMTU)
         self.database = database
     }
 
     var deadline: Instant? { bearer.deadline }
 
-    mutating func handle(_ input: GATTBearer.Input, at now: Instant) -> [GATTEffect] {
+    mutating func handle(_ input: GATTConnection.Input, at now: Instant) -> [GATTEffect] {
         bearer.handle(input, database: &database, at: now)
     }
 

@@ -199,7 +199,7 @@ struct GATTServerTests {
     @Test("Each bearer has its own configuration descriptors — Part G, 3.3.3.3")
     func configurationPerBearer() throws {
         var database = try lock()
-        var (one, other) = (GATTBearer(), GATTBearer())
+        var (one, other) = (GATTConnection(), GATTConnection())
         _ = one.handle(.receive(hex("12 04 00 01 00")[...]), database: &database, at: .init())
         #expect(one.subscription(to: 3) == .notifications)
         #expect(other.subscription(to: 3) == [])
@@ -273,7 +273,7 @@ struct GATTServerTests {
 }
 
 extension Scene<ServedBearer> {
-    fileprivate mutating func respond(
+    mutating func respond(
         _ id: UInt64, _ value: [UInt8], at location: SourceLocation = #_sourceLocation
     ) {
         input(.respond(id: id, error: nil, value: value), location)

@@ -26,9 +26,9 @@ private struct Pair {
         var result: Result<GATTAnswer, GATTFailure>?
         while !effects.isEmpty {
             switch effects.removeFirst() {
-            case .send(let pdu):
+            case .send(let pdu, _):
                 sent.append(pdu)
-                for case .send(let answer) in server.handle(.receive(pdu[...]), at: Instant()) {
+                for case .send(let answer, _) in server.handle(.receive(pdu[...]), at: Instant()) {
                     effects += client.handle(.receive(answer[...]), at: Instant())
                 }
             case .finish(_, let outcome): result = outcome

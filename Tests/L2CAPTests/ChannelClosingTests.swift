@@ -149,6 +149,7 @@ struct ChannelClosingTests {
             stage.openEnhanced()
             stage.hear("19 05 06 00 64 00 50 00 50 00")
             stage.say("1A 05 02 00 00 00")
+            stage.expect(.peerTakesMore(Self.channel))
             stage.ask(.send(Self.channel, Array(1...78), token: 1))
             stage.expect(.sendFrame([80, 0, 0x50, 0, 78, 0] + Array(1...78), token: 1))
         }

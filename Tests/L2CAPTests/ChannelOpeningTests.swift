@@ -253,6 +253,18 @@ struct ChannelOpeningTests {
         }
     }
 
+    @Test("What is offered for one of the two kinds of request is not there for the other")
+    func otherKind() {
+        let capacity = ChannelCapacity(mtu: 70, mps: 65, window: 280)
+        Stage.playChannels(offers: [ChannelOffer(spsm: 0x27, mode: .enhanced, capacity: capacity)]) { stage in
+            stage.hear("14 01 0A 00 27 00 41 00 17 00 17 00 01 00")
+            stage.say("15 01 0A 00 00 00 00 00 00 00 00 00 02 00")
+            stage.hear("17 02 0A 00 27 00 40 00 40 00 05 00 41 00")
+            stage.say("18 02 0A 00 46 00 41 00 04 00 00 00 40 00")
+            stage.expect(.accepted(ChannelID(rawValue: 0x40)))
+        }
+    }
+
     // nimble/coc/incoming_rejected_by_app
     @Test("L2CAP/LE/CFC/BV-17-C, L2CAP/ECFC/BV-17-C: no resources, for all or for some")
     func noResources() {

@@ -86,7 +86,7 @@ extension Host {
         }
         links[index].security.identity = bond.address
         rememberClient(onLink: index)
-        rememberSubscriptions(to: links[index].bearer.subscribedHandles, onLink: index)
+        rememberSubscriptions(to: links[index].attributes.subscribedHandles, onLink: index)
         resolvedAddresses = [:]
         startCaching(onLink: index, at: now)
         tellEveryone(.bonded(links[index].peer))
@@ -163,7 +163,7 @@ extension Host {
         let features = GATTClientFeatures(rawValue: record.clientFeatures)
         handle(.restoreClient(GATTClientStatus(features: features, isAware: isAware)), onLink: link, at: now)
         restoreSubscriptions(onLink: link, at: now)
-        rememberSubscriptions(to: links[link].bearer.subscribedHandles, onLink: link)
+        rememberSubscriptions(to: links[link].attributes.subscribedHandles, onLink: link)
         restoreDatabase(of: record, onLink: link, at: now)
         if !isAware { tellServicesChanged(0x0001...0xFFFF, onLink: link, at: now) }
         startCaching(onLink: link, at: now)
@@ -172,7 +172,7 @@ extension Host {
     /// Keeps what a bonded client can do, and which attributes it knows (Core 6.0, Vol 3, Part G, 2.5.2.1 and 7.2).
     func rememberClient(onLink link: Int) {
         guard links[link].hasRestoredClient, let index = bondIndex(links[link].security.identity) else { return }
-        let status = links[link].bearer.clientStatus
+        let status = links[link].attributes.clientStatus
         updateBond(at: index) { record in
             record.clientFeatures = status.features.rawValue
             if status.isAware { record.knownDatabase = database.hash }
@@ -185,7 +185,7 @@ extension Host {
         updateBond(at: index) { record in
             for handle in handles {
                 guard let uuid = database.type(at: handle) else { continue }
-                let kind = links[link].bearer.subscription(to: handle).rawValue
+                let kind = links[link].attributes.subscription(to: handle).rawValue
                 record.subscriptions.removeAll { $0.handle == handle }
                 guard kind != 0 else { continue }
                 record.subscriptions.append(BondRecord.Subscription(handle: handle, uuid: uuid, kind: kind))
@@ -198,7 +198,7 @@ extension Host {
         guard let index = bondIndex(links[link].security.identity) else { return }
         for subscription in bonds[index].subscriptions
         where database.type(at: subscription.handle) == subscription.uuid
-            && links[link].bearer.subscription(to: subscription.handle).isEmpty
+            && links[link].attributes.subscription(to: subscription.handle).isEmpty
         {
             let kind = GATTSubscription(rawValue: subscription.kind)
             handle(.restoreSubscription(handle: subscription.handle, kind), onLink: link, at: now)

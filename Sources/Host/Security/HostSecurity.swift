@@ -159,6 +159,7 @@ extension Host {
         endQuestion(onLink: index)
         tellEveryone(.secured(peer, security))
         restoreClient(onLink: index, at: now)
+        considerBearers(onLink: index, at: now)
         let status = linkStatus(index)
         let (met, open) = links[index].security.demands.split { security.isAuthenticated || !$0.authenticated }
         links[index].security.demands = open

@@ -16,7 +16,7 @@ extension Host {
         }
         guard let bond = bondIndex(links[index].security.identity), let signingKey = bonds[bond].bond.localSigningKey
         else { return fail(key, .invalidParameters("There is no key to sign with: the devices must pair first.")) }
-        let room = links[index].bearer.mtu - 3 - DataSignature.length
+        let room = links[index].attributes.mtu - 3 - DataSignature.length
         guard value.count <= room else {
             return fail(key, .invalidParameters("\(value.count) octets in a Signed Write Command that holds \(room)"))
         }

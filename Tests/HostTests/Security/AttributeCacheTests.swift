@@ -48,7 +48,7 @@ struct AttributeCacheTests {
     @Test("GATT/CL/GAS/BV-03-C, GATT/CL/GAS/BV-05-C: the client says what it can do, and the server keeps it")
     func features() {
         let scene = bonded()
-        #expect(scene.bonds(of: scene.lock).map(\.clientFeatures) == [0x05])
+        #expect(scene.bonds(of: scene.lock).map(\.clientFeatures) == [0x07])
     }
 
     @Test("Discovery on the next link asks nothing, also after the loss of power")
