@@ -3,8 +3,8 @@ import ByteCodec
 import EventLoop
 
 /// The server side of one bearer. It answers from a database that all clients share, for a client that all its bearers
-/// share, and keeps what is this bearer's alone: the request that waits for the owner, the indication that waits for its
-/// confirmation.
+/// share, and keeps what is this bearer's alone: the request that waits for the owner, the indications that wait for
+/// their confirmation.
 ///
 /// Source: Core 6.0, Vol 3, Part F, 3.4, and Part G, 4.
 struct GATTServer: Sendable {
