@@ -221,7 +221,8 @@ let package = Package(
         .testTarget(
             name: "BackendsTests",
             dependencies: [
-                "Backends", "HCITransport", "Host", "HostInterface", "BluetoothTypes", "EventLoop", "ProtocolTestKit",
+                "Backends", "LocalSession", "HCITransport", "Host", "HostInterface", "BluetoothTypes", "EventLoop",
+                "ProtocolTestKit",
             ]),
         .testTarget(
             name: "CoreBluetoothTests",

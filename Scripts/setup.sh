@@ -178,17 +178,27 @@ fingerprint() {
 
 # build_product CONFIGURATION PRODUCT : builds it if a file changed since it was built. SwiftPM, which takes seconds
 # to find out, is not asked otherwise.
-build_product() {
-    local configuration=$1 product=$2 now stamp
-    stamp="$root/.build/$product-$configuration.fingerprint"
+build_product() { build_in "$root/.build" "$1" "$2"; }
+
+# build_static PRODUCT : an optimised build with the Swift libraries linked into it, in a folder of its own. It starts
+# faster and needs a third of the memory; $static_products is where it lies.
+static_products="$root/.build/static/release"
+build_static() { build_in "$root/.build/static" release "$1" --static-swift-stdlib; }
+
+# build_in FOLDER CONFIGURATION PRODUCT OPTION...
+build_in() {
+    local folder=$1 configuration=$2 product=$3 now stamp
+    shift 3
+    stamp="$folder/$product-$configuration.fingerprint"
     now=$(fingerprint)
-    if [ -x "$root/.build/$configuration/$product" ] && [ -e "$stamp" ] && [ "$now" = "$(<"$stamp")" ]; then
+    if [ -x "$folder/$configuration/$product" ] && [ -e "$stamp" ] && [ "$now" = "$(<"$stamp")" ]; then
         return 0
     fi
     prepare_build
     scratch_folder
     say "Building $product ($configuration; from scratch it takes a few minutes) ..."
-    attend 3600 "$scratch/build" swift build --package-path "$root" -c "$configuration" --product "$product" ||
+    attend 3600 "$scratch/build" swift build --package-path "$root" --scratch-path "$folder" -c "$configuration" \
+        --product "$product" "$@" ||
         { show_build_errors "$scratch/build"; stop "$product could not be built: the lines above say where."; }
     printf '%s\n' "$now" >"$stamp"
 }

@@ -62,7 +62,10 @@ package final class AdapterRadio: SessionFactory, HostOwner, LoopParticipant, @u
 
     package func withHost(_ body: (Host) -> Void) { body(host) }
 
-    package var deadline: Instant? { [host.deadline, life.deadline].compactMap { $0 }.min() }
+    package var deadline: Instant? {
+        guard let life = life.deadline else { return host.deadline }
+        return min(host.deadline ?? life, life)
+    }
 
     package func wake(at now: Instant) {
         host.wake(at: now)

@@ -9,9 +9,19 @@ package struct FieldWriter: FieldCoder {
 
     @inlinable
     package mutating func integer<Value: FixedWidthInteger & Sendable>(_ name: StaticString, _ value: inout Value) {
-        for index in 0..<(Value.bitWidth / 8) {
-            octets.append(UInt8(truncatingIfNeeded: value >> Value(8 * index)))
+        let width = Value.bitWidth / 8
+        // Only one step is generic, for callers to whom this cannot be specialised.
+        guard width <= 8 else { return wide(value, width) }
+        var bits = UInt64(truncatingIfNeeded: value)
+        for _ in 0..<width {
+            octets.append(UInt8(truncatingIfNeeded: bits))
+            bits >>= 8
         }
+    }
+
+    @inlinable
+    mutating func wide<Value: FixedWidthInteger & Sendable>(_ value: Value, _ width: Int) {
+        for index in 0..<width { octets.append(UInt8(truncatingIfNeeded: value >> Value(8 * index))) }
     }
 
     @inlinable
@@ -30,6 +40,15 @@ package struct FieldWriter: FieldCoder {
     package mutating func remainder(_ name: StaticString, _ value: inout [UInt8]) {
         octets += value
     }
+
+    @inlinable
+    package mutating func octets(_ name: StaticString, _ value: inout ArraySlice<UInt8>, count: Int) {
+        precondition(value.count == count, "\(name) holds \(value.count) octets; the layout says \(count).")
+        octets += value
+    }
+
+    @inlinable
+    package mutating func remainder(_ name: StaticString, _ value: inout ArraySlice<UInt8>) { octets += value }
 
     @inlinable
     package mutating func list<Element>(

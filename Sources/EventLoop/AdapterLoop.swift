@@ -11,4 +11,22 @@ package protocol AdapterLoop: AnyObject, Sendable {
     /// Asks that `settle` be called before simulated time moves: it returns when whoever was told something has
     /// had their say, and says whether it wants to be called again. A loop on real time never calls it.
     func beforeTimeMoves(_ settle: @escaping @Sendable () -> Bool)
+
+    /// Sends the loop's own thread on an errand outside of the loop, when the turn is over. On the loop only.
+    ///
+    /// - Returns: false if this loop has no thread for that; then the errand is the caller's affair.
+    func send(on errand: any LoopErrand) -> Bool
+}
+
+extension AdapterLoop {
+    package func send(on errand: any LoopErrand) -> Bool { false }
+}
+
+/// Other people's code, for which the thread of a loop leaves it: it may take its time and may wait for anything, for
+/// the loop goes on without it then.
+package protocol LoopErrand: AnyObject, Sendable {
+    func run()
+
+    /// The errand that just ended took so long that another thread had to take the loop over.
+    func tookTooLong()
 }

@@ -1,3 +1,4 @@
+import Dispatch
 package import EventLoop
 import Glibc
 import Synchronization
@@ -14,13 +15,15 @@ package protocol LoopParticipant: AnyObject {
 /// The loop of an adapter that is really there: one thread that sleeps until a descriptor is ready, a deadline has
 /// come, or somebody has put work into its inbox.
 ///
-/// One turn: ready descriptors, then the inbox, then who is due, then everybody's ``LoopParticipant/endTurn()``.
+/// One turn: ready descriptors, then the inbox, then who is due, then everybody's ``LoopParticipant/endTurn()``. Then
+/// the thread leaves the loop for its errands, which are other people's code: a deputy takes the loop over if one of
+/// them does not end soon. See Documentation/Decisions/0075-the-loops-thread-calls-the-app.md.
 ///
-/// The inbox and its flag are guarded by a mutex, and any thread may use them. Everything else (descriptors,
-/// participants, and all that lives on the loop, such as a host and its transport) belongs to the loop's thread;
+/// `state` is guarded by a mutex, and any thread may use it. Everything else (descriptors, participants, errands, and
+/// all that lives on the loop, such as a host and its transport) belongs to the thread that `state` names;
 /// ``checkIsolated()`` holds callers to it. Before ``start()``, they belong to the thread that made the loop.
 package final class RealTimeLoop: AdapterLoop, @unchecked Sendable {
-    // `@unchecked`: see above. The thread's own state is written by that thread alone.
+    // `@unchecked`: see above. The loop's own state is touched by the thread alone that has the loop.
 
     package struct Interest: OptionSet, Sendable {
         package let rawValue: Int16
@@ -35,20 +38,40 @@ package final class RealTimeLoop: AdapterLoop, @unchecked Sendable {
         var handler: (Interest) -> Void
     }
 
-    private struct Inbox {
+    private struct State {
         var works: [@Sendable (Instant) -> Void] = []
         var isStopping = false
         /// Whether the thread waits, or is about to, and must be rung for.
         var isAsleep = false
+        /// Whose the loop is; `nil` before it was started.
+        var thread: pthread_t?
+        /// All of the loop's threads: the one that has it, the deputy, and those that a deputy has relieved.
+        var threads: [pthread_t] = []
+        /// The errand for which the thread has left the loop, by its number.
+        var errand: UInt64?
+        var lastErrand: UInt64 = 0
+        /// Whether the deputy will look after the thread.
+        var isWatched = false
+        var hasDeputy = false
+        var isOver = false
     }
 
-    private let inbox = Mutex(Inbox())
+    private let state = Mutex(State())
     /// A pipe: its end to read becomes readable when something is put into an empty inbox.
     private let bell: (read: Int32, write: Int32)
     private let origin: Instant
-    private var thread: pthread_t?
+    private let watch = AlarmClock()
+    /// Whoever waits for the loop's end passes it on.
+    private let end = DispatchSemaphore(value: 0)
     private var watchers: [Watcher] = []
+    private var entries: [pollfd] = []
     private var participants: [any LoopParticipant] = []
+    private var errands: [any LoopErrand] = []
+
+    /// How long an errand may keep the loop, at least; twice as long at most.
+    private static let patience = Duration.milliseconds(1)
+    /// How many errands may follow each other before descriptors are looked at again.
+    private static let mostErrandsInARow = 16
 
     package init() {
         var ends: [Int32] = [-1, -1]
@@ -68,20 +91,28 @@ package final class RealTimeLoop: AdapterLoop, @unchecked Sendable {
 
     /// Work that comes after ``stop()`` is dropped.
     package func enqueue(_ work: @escaping @Sendable (Instant) -> Void) {
-        let mustRing = inbox.withLock { inbox in
-            guard !inbox.isStopping else { return false }
-            inbox.works.append(work)
-            defer { inbox.isAsleep = false }
-            return inbox.isAsleep
+        let mustRing = state.withLock { state in
+            guard !state.isStopping else { return false }
+            state.works.append(work)
+            defer { state.isAsleep = false }
+            return state.isAsleep
         }
         if mustRing { ring() }
     }
 
     package func beforeTimeMoves(_ settle: @escaping @Sendable () -> Bool) {}
 
+    package func send(on errand: any LoopErrand) -> Bool {
+        guard state.withLock({ $0.thread != nil && !$0.isStopping }) else { return false }
+        errands.append(errand)
+        return true
+    }
+
     package func checkIsolated() {
-        guard let thread else { return }
-        precondition(pthread_equal(thread, pthread_self()) != 0, "This belongs to the loop's own thread.")
+        let isIsolated = state.withLock { state in
+            state.thread.map { pthread_equal($0, pthread_self()) != 0 && state.errand == nil } ?? true
+        }
+        precondition(isIsolated, "This belongs to the loop's own thread.")
     }
 }
 
@@ -105,17 +136,28 @@ extension RealTimeLoop {
         checkIsolated()
         precondition(!watchers.contains { $0.descriptor == descriptor }, "Descriptor \(descriptor) is watched already.")
         watchers.append(Watcher(descriptor: descriptor, interest: interest, handler: handler))
+        listEntries()
     }
 
     package func change(_ descriptor: Int32, to interest: Interest) {
         checkIsolated()
-        guard let index = watchers.firstIndex(where: { $0.descriptor == descriptor }) else { return }
+        guard let index = watchers.firstIndex(where: { $0.descriptor == descriptor }),
+            watchers[index].interest != interest
+        else { return }
         watchers[index].interest = interest
+        listEntries()
     }
 
     package func unwatch(_ descriptor: Int32) {
         checkIsolated()
         watchers.removeAll { $0.descriptor == descriptor }
+        listEntries()
+    }
+
+    /// What the system is asked to look at.
+    private func listEntries() {
+        entries = watchers.map { pollfd(fd: $0.descriptor, events: $0.interest.rawValue, revents: 0) }
+        entries.append(pollfd(fd: bell.read, events: Int16(POLLIN), revents: 0))
     }
 }
 
@@ -124,48 +166,84 @@ extension RealTimeLoop {
 extension RealTimeLoop {
     /// Starts the thread, which keeps the loop alive until it is stopped.
     package func start() {
-        precondition(thread == nil, "A loop starts once.")
-        var identifier = pthread_t()
-        let this = unsafe Unmanaged.passRetained(self).toOpaque()
-        // The new thread takes the lock before anything else, and so waits until `thread` is set.
-        let error = inbox.withLock { _ in
-            let error = unsafe pthread_create(&identifier, nil, loopMain, this)
-            if error == 0 { thread = identifier }
-            return error
+        state.withLock { state in
+            precondition(state.thread == nil, "A loop starts once.")
+            state.thread = beginThread(&state)
         }
-        precondition(error == 0, "The system has no thread left for an event loop.")
     }
 
-    /// Ends the loop when it has done what lies in its inbox, and, from another thread, waits for that.
+    /// Ends the loop when it has done what lies in its inbox, and waits for that; called from the loop itself, or from
+    /// one of its errands, it does not wait.
     package func stop() {
-        inbox.withLock {
-            $0.isStopping = true
-            $0.isAsleep = false
+        let mustWait = state.withLock { state in
+            state.isStopping = true
+            state.isAsleep = false
+            return state.thread != nil && !state.threads.contains { pthread_equal($0, pthread_self()) != 0 }
         }
         ring()
-        guard let thread, pthread_equal(thread, pthread_self()) == 0 else { return }
-        _ = pthread_join(thread, nil)
+        guard mustWait else { return }
+        end.wait()
+        end.signal()
     }
 
     /// Runs the loop on the calling thread, which must own it, until `isDone` says so at the end of a turn, or until it
     /// is stopped. For programs with nothing else to do, and for tests.
     package func run(until isDone: () -> Bool) {
         checkIsolated()
+        if entries.isEmpty { listEntries() }
         while turn(), !isDone() { sleep() }
     }
 
-    fileprivate func runToTheEnd() {
-        inbox.withLock { _ in }
-        run(until: { false })
+    /// A thread of the loop's. It waits for the lock before anything else, which the caller holds.
+    private func beginThread(_ state: inout State) -> pthread_t {
+        var identifier = pthread_t()
+        let this = unsafe Unmanaged.passRetained(self).toOpaque()
+        let error = unsafe pthread_create(&identifier, nil, loopMain, this)
+        precondition(error == 0, "The system has no thread left for an event loop.")
+        pthread_detach(identifier)
+        state.threads.append(identifier)
+        return identifier
+    }
+
+    fileprivate func runThread() {
+        let hasLoop = state.withLock { $0.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+        if hasLoop || keepWatch() { serve() }
+        state.withLock { state in
+            state.threads.removeAll { pthread_equal($0, pthread_self()) != 0 }
+        }
+    }
+
+    /// Has the loop until it ends, or until a deputy has taken it over.
+    private func serve() {
+        if entries.isEmpty { listEntries() }
+        var inARow = 0
+        while turn() {
+            if errands.isEmpty || inARow >= Self.mostErrandsInARow {
+                sleep()
+                inARow = 0
+            } else {
+                guard runErrands() else { return }
+                inARow += 1
+            }
+        }
         watchers = []
         participants = []
+        let rest = errands
+        errands = []
+        let hasDeputy = state.withLock { state in
+            state.isOver = true
+            return state.hasDeputy
+        }
+        if hasDeputy { watch.set(after: .nanoseconds(1)) }
+        end.signal()
+        for errand in rest { errand.run() }
     }
 
     /// - Returns: whether the loop goes on.
     private func turn() -> Bool {
-        let (works, isStopping) = inbox.withLock { inbox in
-            defer { inbox.works = [] }
-            return (inbox.works, inbox.isStopping)
+        let (works, isStopping) = state.withLock { state in
+            defer { if !state.works.isEmpty { state.works = [] } }
+            return (state.works, state.isStopping)
         }
         for work in works { work(now) }
         let now = now
@@ -177,19 +255,19 @@ extension RealTimeLoop {
     }
 
     private func sleep() {
-        var entries = watchers.map { pollfd(fd: $0.descriptor, events: $0.interest.rawValue, revents: 0) }
-        entries.append(pollfd(fd: bell.read, events: Int16(POLLIN), revents: 0))
-        let limit = timeout()
+        let limit = errands.isEmpty ? timeout() : 0
         // What was put in since the turn is not to wait.
-        let hasWork = inbox.withLock { inbox in
-            inbox.isAsleep = inbox.works.isEmpty && !inbox.isStopping
-            return !inbox.isAsleep
+        let hasWork = state.withLock { state in
+            state.isAsleep = state.works.isEmpty && !state.isStopping
+            return !state.isAsleep
         }
-        _ = unsafe poll(&entries, nfds_t(entries.count), hasWork ? 0 : limit)
-        inbox.withLock { $0.isAsleep = false }
-        if entries.removeLast().revents != 0 { hush() }
+        let count = unsafe poll(&entries, nfds_t(entries.count), hasWork ? 0 : limit)
+        state.withLock { $0.isAsleep = false }
+        guard count > 0 else { return }
+        var ready = entries
+        if let bell = ready.popLast(), bell.revents != 0 { hush() }
         let troubles = Int16(POLLERR | POLLHUP | POLLNVAL)
-        for entry in entries where entry.revents != 0 {
+        for entry in ready where entry.revents != 0 {
             // A handler before this one may have ended the watch.
             guard let watcher = watchers.first(where: { $0.descriptor == entry.fd }) else { continue }
             watcher.handler(
@@ -199,9 +277,15 @@ extension RealTimeLoop {
 
     /// How long to sleep in milliseconds, rounded up so as not to wake before the time; -1 for as long as it takes.
     private func timeout() -> Int32 {
-        guard let deadline = participants.compactMap(\.deadline).min() else { return -1 }
-        let milliseconds = (now.duration(to: deadline) / .milliseconds(1)).rounded(.up)
-        return Int32(min(max(milliseconds, 0), 1_000_000))
+        var earliest: Instant?
+        for participant in participants {
+            guard let deadline = participant.deadline else { continue }
+            earliest = min(earliest ?? deadline, deadline)
+        }
+        guard let earliest else { return -1 }
+        let (seconds, attoseconds) = now.duration(to: earliest).components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        return Int32(min(seconds, 1000) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 
     private func ring() {
@@ -210,14 +294,78 @@ extension RealTimeLoop {
     }
 
     private func hush() {
-        var notes = [UInt8](repeating: 0, count: 64)
-        while unsafe read(bell.read, &notes, notes.count) == notes.count {}
+        var notes: UInt64 = 0
+        while unsafe read(bell.read, &notes, 8) == 8 {}
+    }
+}
+
+// MARK: - Errands
+
+extension RealTimeLoop {
+    /// Leaves the loop for each errand.
+    ///
+    /// - Returns: whether the thread has the loop again after that, and not a deputy.
+    private func runErrands() -> Bool {
+        while !errands.isEmpty {
+            // Who takes the loop over goes on with the others.
+            let errand = errands.removeFirst()
+            let (number, mustSet) = state.withLock { state in
+                state.lastErrand += 1
+                state.errand = state.lastErrand
+                if !state.hasDeputy {
+                    state.hasDeputy = true
+                    _ = beginThread(&state)
+                }
+                defer { state.isWatched = true }
+                return (state.lastErrand, !state.isWatched)
+            }
+            if mustSet { watch.set(after: Self.patience) }
+            errand.run()
+            let isStillMine = state.withLock { state in
+                guard state.errand == number else { return false }
+                state.errand = nil
+                return true
+            }
+            guard isStillMine else {
+                errand.tookTooLong()
+                return false
+            }
+        }
+        return true
+    }
+
+    /// What a deputy does: it looks, while there are errands, whether one of them keeps the loop.
+    ///
+    /// - Returns: whether the loop is now this thread's; if not, it is over.
+    private func keepWatch() -> Bool {
+        var suspect: UInt64?
+        while true {
+            watch.wait()
+            let decision: Bool? = state.withLock { state in
+                if state.isOver { return false }
+                guard let errand = state.errand else {
+                    state.isWatched = false
+                    return nil
+                }
+                guard errand == suspect else {
+                    suspect = errand
+                    watch.set(after: Self.patience)
+                    return nil
+                }
+                state.errand = nil
+                state.isWatched = false
+                state.thread = pthread_self()
+                state.hasDeputy = false
+                return true
+            }
+            if let decision { return decision }
+        }
     }
 }
 
 private func loopMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context = unsafe context else { return nil }
-    unsafe Unmanaged<RealTimeLoop>.fromOpaque(context).takeRetainedValue().runToTheEnd()
+    unsafe Unmanaged<RealTimeLoop>.fromOpaque(context).takeRetainedValue().runThread()
     return nil
 }
 

@@ -162,7 +162,7 @@ extension Host {
 
     /// Ends a client: its scan, its links, its services and its advertising go; its requests are not answered.
     package func detach(_ id: ClientID, at now: Instant) {
-        guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
+        guard let index = clientIndex(id) else { return }
         requests.removeAll(of: id)
         let agent = agentID
         let client = clients.remove(at: index)
@@ -175,15 +175,17 @@ extension Host {
         agentMayHaveChanged(from: agent, at: now)
     }
 
-    func client(_ id: ClientID) -> HostClient? { clients.first { $0.id == id } }
+    func client(_ id: ClientID) -> HostClient? { clientIndex(id).map { clients[$0] } }
+
+    func clientIndex(_ id: ClientID) -> Int? { clients.indices.first { clients[$0].id == id } }
 
     func updateClient(_ id: ClientID, _ body: (inout HostClient) -> Void) {
-        guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
+        guard let index = clientIndex(id) else { return }
         body(&clients[index])
     }
 
     func deliver(_ event: HostEvent, to id: ClientID) {
-        guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
+        guard let index = clientIndex(id) else { return }
         clients[index].gate.pass(event)
     }
 

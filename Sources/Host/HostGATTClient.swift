@@ -43,7 +43,7 @@ extension Host {
 
     /// The link to a peer, if it is up and the client holds it.
     func heldLink(_ peer: PeerID, by id: ClientID) -> Int? {
-        guard client(id)?.holds.contains(peer) == true else { return nil }
+        guard let client = clientIndex(id), clients[client].holds.contains(peer) else { return nil }
         return linkIndex(of: peer)
     }
 

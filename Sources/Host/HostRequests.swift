@@ -8,7 +8,7 @@ extension Host {
     ///
     /// - Precondition: the client has no open request with this number.
     package func submit(_ request: HostRequest, number: RequestNumber, client id: ClientID, at now: Instant) {
-        guard client(id) != nil else { return }
+        guard clientIndex(id) != nil else { return }
         let key = RequestKey(client: id, number: number)
         requests.begin(key, request, at: now)
         noteRole(of: id, asking: request)

@@ -69,12 +69,19 @@ struct Link {
 
     /// When the link must be woken.
     var deadline: Instant? {
-        isReplaced
-            ? nil
-            : [
-                attributes.deadline, enhanced.retryAt, signalling.deadline, security.deadline, tuner.deadline,
-                hasAgreedMTU ? nil : reportBy,
-            ].compactMap { $0 }.min()
+        if isReplaced { return nil }
+        var earliest: Instant?
+        func consider(_ candidate: Instant?) {
+            guard let candidate else { return }
+            earliest = min(earliest ?? candidate, candidate)
+        }
+        consider(attributes.deadline)
+        consider(enhanced.retryAt)
+        consider(signalling.deadline)
+        consider(security.deadline)
+        consider(tuner.deadline)
+        if !hasAgreedMTU { consider(reportBy) }
+        return earliest
     }
 }
 
@@ -90,6 +97,10 @@ struct Question {
 extension Host {
     package var hasLinks: Bool { !links.isEmpty }
 
-    func linkIndex(of peer: PeerID) -> Int? { links.firstIndex { $0.peer == peer && !$0.isReplaced } }
-    func linkIndex(handle: UInt16) -> Int? { links.firstIndex { $0.handle == handle } }
+    // By their places, for a link is no small thing to copy.
+    func linkIndex(of peer: PeerID) -> Int? {
+        links.indices.first { links[$0].peer == peer && !links[$0].isReplaced }
+    }
+
+    func linkIndex(handle: UInt16) -> Int? { links.indices.first { links[$0].handle == handle } }
 }

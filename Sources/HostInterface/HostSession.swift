@@ -27,4 +27,17 @@ package protocol CallbackExecutor: AnyObject, Sendable {
     /// Returns when all that was given to `run` so far has run. A simulated world calls it, on its own thread,
     /// before time moves.
     func settle()
+
+    /// Whether a thread from elsewhere can do what `run` is for, by ``runHere(_:)``. The main queue is run by its own
+    /// thread only.
+    var isOpenToThreads: Bool { get }
+
+    /// Runs `work` in its turn behind what came before, on the calling thread, which waits until then. Only if
+    /// ``isOpenToThreads``.
+    func runHere(_ work: () -> Void)
+}
+
+extension CallbackExecutor {
+    package var isOpenToThreads: Bool { false }
+    package func runHere(_ work: () -> Void) { preconditionFailure("This queue has a thread of its own.") }
 }

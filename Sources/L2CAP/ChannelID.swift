@@ -16,7 +16,7 @@ package struct ChannelID: RawRepresentable, Hashable, Sendable {
 /// A basic frame: the length of its payload, its channel, the payload.
 ///
 /// Source: Core 6.0, Vol 3, Part A, 3.1.
-package func l2capPDU(_ payload: some Collection<UInt8>, channel: ChannelID) -> [UInt8] {
+package func l2capPDU(_ payload: [UInt8], channel: ChannelID) -> [UInt8] {
     let count = payload.count
     precondition(count <= 0xFFFF, "\(count) octets do not fit an L2CAP PDU.")
     var pdu: [UInt8] = []

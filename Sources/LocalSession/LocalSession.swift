@@ -31,8 +31,8 @@ package final class LocalSession: HostSession, @unchecked Sendable {
                 // A test's own loop keeps all that happens in the order in which it happens.
                 let line = executor === defaultExecutor ? nil : EventLine(executor, deliver)
                 let id = host.attach(
-                    { event in
-                        if let line { line.pass(event) } else { executor.run { deliver(event) } }
+                    { [unowned loop = owner.loop] event in
+                        if let line { line.pass(event, on: loop) } else { executor.run { deliver(event) } }
                     }, at: now)
                 client = (id, host)
             }

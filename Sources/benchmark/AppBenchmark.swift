@@ -7,11 +7,12 @@ import HCITransport
 import Host
 
 /// An app over Apple's API, against a controller whose peer answers at once (Benchmarks/hcipeer): what an operation
-/// costs the whole process, up to the call of the app's delegate on a queue of the app's own.
+/// costs the whole process, up to the call of the app's delegate, on a queue of the app's own or on the main queue.
 final class AppBenchmark: NSObject, @unchecked Sendable {
     // `@unchecked`: after `init` everything is touched on the app's queue alone, but for the semaphore.
     private let operation: HostBenchmark.Operation
     private let total: Int
+    private let isOnMain: Bool
     private let done = DispatchSemaphore(value: 0)
     private let radio: AdapterRadio
     private var manager: CBCentralManager!
@@ -24,9 +25,10 @@ final class AppBenchmark: NSObject, @unchecked Sendable {
     private var failure: String?
     private let value = Data(repeating: 0x77, count: 244)
 
-    init(_ operation: HostBenchmark.Operation, total: Int, path: String) {
+    init(_ operation: HostBenchmark.Operation, total: Int, path: String, isOnMain: Bool) {
         self.operation = operation
         self.total = total
+        self.isOnMain = isOnMain
         var configuration = HostConfiguration()
         configuration.preferredMTU = 247
         radio = AdapterRadio(
@@ -34,26 +36,35 @@ final class AppBenchmark: NSObject, @unchecked Sendable {
         ) { loop throws(TransportError) in try StreamTransport.connect(path: path, on: loop) }
         super.init()
         manager = SessionProvider.with(radio) {
-            CBCentralManager(delegate: self, queue: DispatchQueue(label: "benchmark"))
+            CBCentralManager(delegate: self, queue: isOnMain ? nil : DispatchQueue(label: "benchmark"))
         }
     }
 
-    /// Runs to the end, a minute at most.
-    func run() -> [BenchmarkKit.Measurement] {
+    /// Runs to the end, a minute at most, and prints what it has measured.
+    func run() {
+        if isOnMain {
+            DispatchQueue.global().asyncAfter(deadline: .now() + 60) { stop("no end within a minute") }
+            dispatchMain()
+        }
         if done.wait(timeout: .now() + 60) == .timedOut { failure = "no end within a minute" }
+        report()
+    }
+
+    private func report() {
         if let failure { stop("app \(operation.rawValue): \(failure)") }
         let each = (end.processor - begin.processor) / Double(count) * 1_000_000
-        return [
-            BenchmarkKit.Measurement(name: "app_\(operation.rawValue)_count", value: Double(count), unit: "n"),
-            BenchmarkKit.Measurement(name: "app_\(operation.rawValue)_cpu", value: each, unit: "us"),
-            BenchmarkKit.Measurement(name: "app_\(operation.rawValue)_peak_memory", value: end.megabytes, unit: "MiB"),
-        ]
+        let name = (isOnMain ? "app_on_main_" : "app_") + operation.rawValue
+        BenchmarkKit.Measurement(name: name + "_count", value: Double(count), unit: "n").print()
+        BenchmarkKit.Measurement(name: name + "_cpu", value: each, unit: "us").print()
+        BenchmarkKit.Measurement(name: name + "_peak_memory", value: end.megabytes, unit: "MiB").print()
     }
 
     private func finish(_ problem: String? = nil) {
         failure = failure ?? problem
         end = Usage.now
-        done.signal()
+        guard isOnMain else { return _ = done.signal() }
+        report()
+        exit(0)
     }
 
     private func step() {

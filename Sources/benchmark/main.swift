@@ -25,7 +25,7 @@ let usage = """
            benchmark scale [--page PATH]
            benchmark crowd
            benchmark host OPERATION --radio unix:PATH [--count N]
-           benchmark app OPERATION --radio unix:PATH [--count N]
+           benchmark app OPERATION --radio unix:PATH [--count N] [--queue main]
            benchmark work OPERATION [--count N]
 
     Prints figures as 'name value unit', a line each.
@@ -41,7 +41,8 @@ let usage = """
       crowd   ten phones in a room that connect to three devices each: when the last link comes, in simulated time
       host    one host of ours against Benchmarks/hcipeer at PATH: what an operation costs. OPERATION is one of
               notify, write, read, scan, discover
-      app     the same for an app over Apple's API, up to the call of its delegate on a queue of its own
+      app     the same for an app over Apple's API, up to the call of its delegate on a queue of its own, or on the
+              main queue
       work    a host's own work, without transport and controller, for Benchmarks/budgets to count. OPERATION is one of
               \(WorkBenchmark.Operation.allCases.map(\.rawValue).joined(separator: ", "))
     """
@@ -62,6 +63,8 @@ func run() {
     var arguments = Arguments()
     let radio = arguments.option("--radio")
     let page = arguments.option("--page")
+    let queue = arguments.option("--queue")
+    guard queue == nil || queue == "main" else { stop("The one queue to choose is main.\n\(usage)", status: 2) }
     let count = arguments.option("--count").map { text in
         guard let count = Int(text), count > 0 else { stop("--count needs a number above 0, not \(text).", status: 2) }
         return count
@@ -98,11 +101,11 @@ func run() {
         }
         let path = String(radio.dropFirst("unix:".count))
         let count = count ?? 20_000
-        let figures =
-            who == "host"
-            ? HostBenchmark(operation, total: count, path: path).run()
-            : AppBenchmark(operation, total: count, path: path).run()
-        figures.forEach { $0.print() }
+        if who == "host" {
+            HostBenchmark(operation, total: count, path: path).run().forEach { $0.print() }
+        } else {
+            AppBenchmark(operation, total: count, path: path, isOnMain: queue == "main").run()
+        }
     case ("work", let name?):
         guard let operation = WorkBenchmark.Operation(rawValue: name) else {
             stop("There is no operation \(name).\n\(usage)", status: 2)

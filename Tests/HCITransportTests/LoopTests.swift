@@ -1,3 +1,4 @@
+import Dispatch
 import EventLoop
 import Foundation
 import HCITransport
@@ -51,6 +52,91 @@ struct LoopTests {
         let loop = RealTimeLoop()
         loop.enqueue { _ in loop.stop() }
         loop.run { false }
+    }
+}
+
+@Suite("Errands of the loop's thread", .timeLimit(.minutes(1)))
+struct ErrandTests {
+    @Test("An errand that waits for the loop does not keep it: a deputy goes on, with the other errands too")
+    func deputy() {
+        let loop = RealTimeLoop()
+        loop.start()
+        let other = Errand {}
+        let first = Errand {
+            let reached = DispatchSemaphore(value: 0)
+            loop.enqueue { _ in
+                loop.checkIsolated()
+                reached.signal()
+            }
+            reached.wait()
+            other.done.wait()
+        }
+        loop.enqueue { _ in
+            for errand in [first, other] { #expect(loop.send(on: errand)) }
+        }
+        first.done.wait()
+        first.relieved.wait()
+        loop.stop()
+        #expect(first.runs.withLock { $0 } == 1)
+        #expect(other.runs.withLock { $0 } == 1)
+    }
+
+    @Test("Called from an errand, stop does not wait for itself, and the loop ends")
+    func stopsFromErrand() {
+        let loop = RealTimeLoop()
+        loop.start()
+        let errand = Errand { loop.stop() }
+        loop.enqueue { _ in _ = loop.send(on: errand) }
+        errand.done.wait()
+        loop.stop()
+        loop.enqueue { _ in Issue.record("The loop goes on.") }
+    }
+
+    @Test("A loop that nobody has started has no thread for errands")
+    func unstarted() {
+        let loop = RealTimeLoop()
+        #expect(!loop.send(on: Errand {}))
+    }
+
+    @Test("Whatever errands do, what threads put in runs once, in the order of each, one at a time, until the end")
+    func stress() async {
+        let (threads, each) = (4, 500)
+        let loop = RealTimeLoop()
+        // Without a lock, for the loop is one: the thread sanitizer would see it otherwise.
+        let log = Unguarded(Array(repeating: [Int](), count: threads))
+        let errands = Shared<[Errand]>([])
+        loop.start()
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<threads {
+                group.addTask {
+                    for number in 0..<each {
+                        loop.enqueue { _ in
+                            log.value[thread].append(number)
+                            guard number % 10 == 0 else { return }
+                            // Each hundredth waits for the loop, and so is relieved.
+                            let errand = Errand {
+                                guard number % 100 == 0 else { return }
+                                let passed = DispatchSemaphore(value: 0)
+                                loop.enqueue { _ in passed.signal() }
+                                passed.wait()
+                            }
+                            if loop.send(on: errand) { errands.value.withLock { $0.append(errand) } }
+                        }
+                    }
+                }
+            }
+        }
+        let reached = DispatchSemaphore(value: 0)
+        loop.enqueue { _ in
+            loop.enqueue { _ in reached.signal() }
+        }
+        reached.wait()
+        let sent = errands.value.withLock { $0 }
+        for errand in sent { errand.done.wait() }
+        loop.stop()
+        #expect(log.value == Array(repeating: Array(0..<each), count: threads))
+        #expect(sent.count == threads * each / 10)
+        #expect(sent.allSatisfy { errand in errand.runs.withLock { $0 } == 1 })
     }
 }
 
@@ -141,6 +227,29 @@ private final class Sleeper: LoopParticipant {
     }
 
     func endTurn() { turns += 1 }
+}
+
+private final class Errand: LoopErrand {
+    let done = DispatchSemaphore(value: 0)
+    let relieved = DispatchSemaphore(value: 0)
+    let runs = Mutex(0)
+    private let work: @Sendable () -> Void
+
+    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+
+    func run() {
+        work()
+        runs.withLock { $0 += 1 }
+        done.signal()
+    }
+
+    func tookTooLong() { relieved.signal() }
+}
+
+/// `@unchecked`: it belongs to a loop, and to the test when that has ended.
+private final class Unguarded<Value>: @unchecked Sendable {
+    var value: Value
+    init(_ value: Value) { self.value = value }
 }
 
 private final class Shared<Value: Sendable>: Sendable {

@@ -13,7 +13,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     var peripherals: [PeerID: WeakPeripheral] = [:] { didSet { line.lock.markChanged() } }
     /// What the adapter knows of peers, and the identifiers under which the app asks for them.
     var memory = PeerMemory()
-    var advertisements = AdvertisementCache()
+    var recent = RecentDevices()
     var connectionEvents: ConnectionEventFilter?
     var currentDisconnection = DisconnectionDetail(timestamp: 0, isReconnecting: false)
 
@@ -105,6 +105,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
             // Also while the radio is off: the scan would begin again with it.
             let wasScanning = wantedScan != nil
             wantedScan = nil
+            recent.forgetAll()
             if wasPoweredOn && wasScanning { line.ask(.stopScan) }
         }
     }

@@ -31,6 +31,7 @@ extension CBCentralManager {
                 if let wantedScan { line.ask(.startScan(wantedScan)) }
                 resumeRestored()
             } else if !line.isRestoring {
+                recent.forgetAll()
                 for peripheral in peripherals.values { peripheral.object?.radioGone() }
                 if line.state.rawValue < CBManagerState.poweredOff.rawValue { peripherals.removeAll() }
             }
@@ -45,16 +46,20 @@ extension CBCentralManager {
     }
 
     private func discovered(_ discovery: Discovery) {
-        guard isScanning else { return }
-        let (found, advertisement, isRenamed) = line.lock.withLock {
+        typealias Heard = (CBPeripheral, [String: Any], isRenamed: Bool)
+        let heard = line.lock.withLock { () -> Heard? in
+            guard isScanning else { return nil }
+            if let known = recent.entry(saying: discovery) { return (known.peripheral, known.advertisement, false) }
             let found = peripheral(for: discovery.peer)
-            let advertisement = advertisements.dictionary(discovery)
+            let advertisement = advertisementDictionary(discovery)
+            if found.linkState == .disconnected { recent.note(found, discovery, advertisement) }
             let name = advertisement[CBAdvertisementDataLocalNameKey] as? String
             return (found, advertisement, found.setAdvertisedName(name))
         }
+        guard let (found, advertisement, isRenamed) = heard else { return }
         if isRenamed { found.delegate?.peripheralDidUpdateName(found) }
         delegate?.centralManager(
-            self, didDiscover: found, advertisementData: advertisement, rssi: NSNumber(value: discovery.rssi))
+            self, didDiscover: found, advertisementData: advertisement, rssi: RecentDevices.number(discovery.rssi))
     }
 
     private func nameChanged(_ peer: PeerID, _ name: String) {

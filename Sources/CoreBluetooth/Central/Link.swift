@@ -22,6 +22,7 @@ extension CBPeripheral {
 
     func connect(_ options: ConnectOptions) {
         line.lock.withLock {
+            manager?.recent.forget(peer)
             switch linkState {
             case .connecting: self.options = options
             case .connected:

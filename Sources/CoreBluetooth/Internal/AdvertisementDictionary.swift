@@ -27,37 +27,3 @@ private func list(_ uuids: [BluetoothUUID]) -> [CBUUID]? {
     for uuid in uuids.map(CBUUID.init) where !list.contains(uuid) { list.append(uuid) }
     return list.isEmpty ? nil : list
 }
-
-/// The dictionaries of the devices that were heard last. A device says the same again and again, and most of a
-/// callback's cost would be to make the same dictionary anew.
-struct AdvertisementCache {
-    /// Of how many devices.
-    private static let capacity = 1024
-
-    private struct Entry {
-        var advertisingData: [UInt8]
-        var scanResponseData: [UInt8]
-        var isConnectable: Bool
-        var overflowServices: [BluetoothUUID]
-        var dictionary: [String: Any]
-    }
-
-    private var entries: [PeerID: Entry] = [:]
-
-    mutating func dictionary(_ discovery: Discovery) -> [String: Any] {
-        if let known = entries[discovery.peer], known.isConnectable == discovery.isConnectable,
-            known.advertisingData == discovery.advertisingData,
-            known.scanResponseData == discovery.scanResponseData,
-            known.overflowServices == discovery.overflowServices
-        {
-            return known.dictionary
-        }
-        let dictionary = advertisementDictionary(discovery)
-        if entries.count >= Self.capacity, entries[discovery.peer] == nil { entries.removeAll(keepingCapacity: true) }
-        entries[discovery.peer] = Entry(
-            advertisingData: discovery.advertisingData, scanResponseData: discovery.scanResponseData,
-            isConnectable: discovery.isConnectable, overflowServices: discovery.overflowServices,
-            dictionary: dictionary)
-        return dictionary
-    }
-}

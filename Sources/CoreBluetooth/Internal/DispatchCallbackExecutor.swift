@@ -32,6 +32,12 @@ final class DispatchCallbackExecutor: CallbackExecutor {
         queue.async { [place] in SessionProvider.with(place, work) }
     }
 
+    var isOpenToThreads: Bool { !isMain }
+
+    func runHere(_ work: () -> Void) {
+        queue.sync { SessionProvider.with(place, work) }
+    }
+
     func settle() {
         // Twice, for a callback often puts its work behind itself on the same queue.
         for _ in 0..<2 {

@@ -34,7 +34,12 @@ package struct ACLHeader: RawRepresentable, Hashable, Sendable {
 }
 
 /// One ACL data packet in its H4 form.
-package func aclPacket(handle: UInt16, boundary: ACLHeader.Boundary, payload: some Collection<UInt8>) -> [UInt8] {
+package func aclPacket(handle: UInt16, boundary: ACLHeader.Boundary, payload: [UInt8]) -> [UInt8] {
+    aclPacket(handle: handle, boundary: boundary, payload: payload[...])
+}
+
+/// One ACL data packet in its H4 form. The payload's type is a certain one, so that callers elsewhere are not slow.
+package func aclPacket(handle: UInt16, boundary: ACLHeader.Boundary, payload: ArraySlice<UInt8>) -> [UInt8] {
     let count = payload.count
     precondition(count <= 0xFFFF, "\(count) octets do not fit an ACL data packet.")
     let header = ACLHeader(handle: handle, boundary: boundary).rawValue
