@@ -41,6 +41,8 @@ package final class Host {
     var commands = HCICommandQueue()
     var commandOwners: [UInt32: CommandOwner] = [:]
     var lastCommand: UInt32 = 0
+    /// Whether the controller, which names the extended commands, did not know one of them.
+    var knowsNoExtendedCommands = false
     var scanner = Scanner()
     var advertiser = Advertiser()
     var initiator = Initiator()

@@ -35,6 +35,14 @@ enum CommandOwner {
     /// The setting of a private address.
     case privateAddress
     case nobody
+
+    /// Whether its commands have an extended and a legacy form.
+    var speaksExtended: Bool {
+        switch self {
+        case .scanner, .advertiser, .initiator, .extendedAdvertiser: true
+        case .setup, .request, .encryption, .tuner, .linkStatus, .privateAddress, .nobody: false
+        }
+    }
 }
 
 // MARK: - Power
@@ -102,7 +110,17 @@ extension Host {
 
     /// A controller that has the extended commands is told in nothing else: it accepts no mix (Core 6.0, Vol 4, Part E,
     /// 3.1.1).
-    var usesExtendedCommands: Bool { configuration.usesExtendedCommands && capabilities?.hasExtendedCommands == true }
+    var usesExtendedCommands: Bool {
+        configuration.usesExtendedCommands && !knowsNoExtendedCommands && capabilities?.hasExtendedCommands == true
+    }
+
+    /// The controller names the extended commands, and does not know one of them. From now on it is told in legacy
+    /// ones; what it took of the others must go first, hence the set-up anew, which begins with a reset.
+    private func abandonExtendedCommands(at now: Instant) {
+        knowsNoExtendedCommands = true
+        lose(showing: .resetting, at: now)
+        powerOn(at: now)
+    }
 
     var capabilities: AdapterCapabilities? { if case .on(let capabilities) = phase { capabilities } else { nil } }
 
@@ -204,7 +222,11 @@ extension Host {
     }
 
     private func commandFinished(_ id: UInt32, _ outcome: CommandOutcome, at now: Instant) {
-        switch commandOwners.removeValue(forKey: id) {
+        let owner = commandOwners.removeValue(forKey: id)
+        if outcome == .refused(.unknownCommand), usesExtendedCommands, owner?.speaksExtended == true {
+            return abandonExtendedCommands(at: now)
+        }
+        switch owner {
         case .setup:
             guard case .settingUp(var setup) = phase else { return }
             let effects = setup.handle(.commandFinished(outcome), at: now)

@@ -38,6 +38,24 @@ def parameter_updates(path):
     return sum(packet[:1] == b"\x04" and packet[1] == 0x3E and packet[3:5] == b"\x03\x00" for _, _, packet in records(path))
 
 
+def commands_of_the_kernel(path):
+    """Of the machine's recording (Linux, include/net/bluetooth/hci_mon.h: the adapter's number and what it is, in 16 bits
+    each, where other recordings have flags): for each command the statuses that it was answered with. Command Complete and
+    Command Status: Core 6.0, Vol 4, Part E, 7.7.14 and 7.7.15."""
+    answers, open_ones = {}, {}
+    for record, _, packet in records(path):
+        adapter, kind = int.from_bytes(record[8:10], "big"), int.from_bytes(record[10:12], "big")
+        if kind == 2:
+            opcode = int.from_bytes(packet[:2], "little")
+            answers.setdefault(opcode, [])
+            open_ones[adapter, opcode] = True
+        elif kind == 3 and packet[0] in (0x0E, 0x0F):
+            opcode = int.from_bytes(packet[3:5] if packet[0] == 0x0E else packet[4:6], "little")
+            if open_ones.pop((adapter, opcode), False):
+                answers[opcode].append(packet[5] if packet[0] == 0x0E else packet[2])
+    return answers, [opcode for _, opcode in open_ones]
+
+
 def of_one_server(path, ours):
     """The recording with one server's ATT alone, ours or the peer's: Tshark keeps one list of a link's attributes, and takes
     the handles of one side's for the other's. Requests have even methods but for Handle Value Confirmation (Vol 3, Part

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,6 +31,8 @@ LIMIT = 900
 # One kernel's group waits most of the time.
 MACHINES_AT_ONCE = 3
 
+stopped = threading.Event()
+
 
 class Group:
     """A machine, the programs outside that belong to it, and what is looked at when it is over."""
@@ -42,10 +45,11 @@ class Group:
         air = f"unix:{scratch}/air"
         on_our_controllers = [*OURS_INSIDE, "--adapters", "0", "--controller", air, "--controller", air]
         return {
-            "user-channel": ["--le", *OURS_INSIDE],
+            "user-channel": OURS_INSIDE,
             "our-controllers": on_our_controllers,
             "soak": on_our_controllers,
-            "outside": ["--le", "--serve", f"1={scratch}/hci1"],
+            "outside": ["--serve", f"1={scratch}/hci"],
+            "legacy": ["--le", "--adapters", "3", *OURS_INSIDE, "--serve", f"2={scratch}/hci"],
         }[self.name]
 
     def play(self, build, suite, text, logs):
@@ -65,6 +69,7 @@ class Group:
         return passed, failed, "\n".join(lines)
 
     def watch(self, build, suite, text, logs, scratch, programs, lines):
+        expect(not stopped.is_set(), "It was stopped from outside.")
         options = self.options(scratch)
         if "--controller" in options:
             air = Program("ble air", [f"{build}/ble", "air", "--unix", f"{scratch}/air"])
@@ -73,13 +78,14 @@ class Group:
         guest = ["python3", "-u", os.path.join(HERE, "guest.py"), build, self.name, *([text] if text else [])]
         machine = Program(
             "the machine", [MACHINE, *options, "--timeout", str(LIMIT), "--logs", logs, "--snoop", "--", *guest],
-            {"BLUEZ_VM_SUITE": suite})
+            {"BLUEZ_VM_SUITE": suite}, at_our_end="TERM")  # It cleans up then.
         programs.append(machine)
         outside = []
         while machine.process.poll() is None:
+            expect(not stopped.is_set(), "It was stopped from outside.")
             machine.read(0.2)
             for product in re.findall(r"^OUTSIDE (.*)\n", machine.output, re.MULTILINE)[len(outside):]:
-                outside.append(Program(product, [f"{build}/{product}"], {"BLE_RADIO": f"unix:{scratch}/hci1"}))
+                outside.append(Program(product, [f"{build}/{product}"], {"BLE_RADIO": f"unix:{scratch}/hci"}))
                 programs.append(outside[-1])
         machine.read()
         lines.append(re.sub(r"^(OUTSIDE|build-image:) .*\n", "", machine.output, flags=re.MULTILINE).rstrip())
@@ -123,6 +129,7 @@ GROUPS = [
     Group("user-channel"),
     Group("soak"),
     Group("our-controllers"),
+    Group("legacy"),
     Group("outside"),
 ]
 
@@ -136,6 +143,8 @@ def main():
     parser.add_argument("text", nargs="?", default="")
     options = parser.parse_intermixed_args()
     os.chdir(ROOT)
+    # Who stops us wants the machines to end, and nothing left of them.
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     build = os.path.relpath(os.path.realpath(options.build), os.path.realpath(ROOT))
     jobs = [
         (suite, group) for group in GROUPS for suite in ([options.suite] if options.suite else SUITES)

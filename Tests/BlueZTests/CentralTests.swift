@@ -116,7 +116,7 @@ struct CentralTests {
         try Machine.run("bluetoothctl", "disconnect", Machine.ownAddress)
         // CBError 7: "peripheral disconnected".
         try log.wait(for: "disconnected CBErrorDomain 7")
-        try central.connect(peripheral)
+        try central.connect(try central.find("VM-Periph"))
         try leave(peripheral)
     }
 }

@@ -79,7 +79,8 @@ final class Central: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @
         manager = CBCentralManager(delegate: self, queue: queue)
     }
 
-    /// Finds somebody by name.
+    /// Finds somebody by name. On btvirt a test finds its peer before each connection: it connects at once to who is
+    /// advertising at that moment, or never (BlueZ, emulator/btdev.c, cmd_ext_create_conn_complete).
     func find(_ name: String, services: [CBUUID]? = nil, seconds: TimeInterval = 20) throws -> CBPeripheral {
         manager.scanForPeripherals(withServices: services)
         try log.wait(for: "found \(name)", seconds: seconds)

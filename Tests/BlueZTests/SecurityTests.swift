@@ -12,8 +12,8 @@ struct SecurityTests {
     func bonds() throws {
         let secret = CBUUID(string: "AA05")
         try log.wait(for: "state poweredOn")
-        let peripheral = try central.find("VM-Periph")
         for _ in 0..<3 {
+            let peripheral = try central.find("VM-Periph")
             try central.connect(peripheral)
             let characteristic = try central.discover(secret, of: peripheral)
             peripheral.readValue(for: characteristic)

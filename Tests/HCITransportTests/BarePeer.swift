@@ -10,8 +10,21 @@ final class BarePeer {
         case serial
         /// A socket that keeps packets apart, as the kernel's user channel does.
         case packets
+        /// That channel itself, of an adapter that this test makes: only in the machine of Tests/BlueZ, which plays
+        /// nothing else.
+        case userChannel
 
-        static let streams: [Kind] = [.tcp, .unix, .serial]
+        static let allCases: [Kind] =
+            ProcessInfo.processInfo.environment["BLUEZ_VM_TESTS"] != nil
+            ? [.userChannel] : [.tcp, .unix, .serial, .packets]
+        static let streams = allCases.filter(\.isStream)
+
+        var isStream: Bool {
+            switch self {
+            case .tcp, .unix, .serial: true
+            case .packets, .userChannel: false
+            }
+        }
     }
 
     private let descriptor: Int32
@@ -39,6 +52,11 @@ final class BarePeer {
             let ends = Self.pair(SOCK_SEQPACKET)
             (descriptor, name) = (ends.peer, "hci7")
             accepted = PacketTransport(ends.ours, name: name, on: loop)
+        case .userChannel:
+            let index: UInt16
+            (descriptor, index) = Self.virtualAdapter()
+            name = "hci\(index)"
+            accepted = try Self.userChannel(of: index, on: loop)
         }
     }
 
@@ -52,6 +70,33 @@ final class BarePeer {
         _ = unsafe ioctl(descriptor, 0x4004_5431, &lock)
         _ = unsafe ioctl(descriptor, 0x8004_5430, &number)
         return (descriptor, "/dev/pts/\(number)")
+    }
+
+    /// Linux, drivers/bluetooth/hci_vhci.c: the packet FF makes an adapter; bit 7 of its octet says that the kernel
+    /// leaves it as it is. The answer repeats both, and the adapter's number follows.
+    private static func virtualAdapter() -> (Int32, UInt16) {
+        let descriptor = unsafe open("/dev/vhci", O_RDWR)
+        var octets: [UInt8] = [0xFF, 0x80, 0, 0]
+        _ = unsafe Foundation.write(descriptor, &octets, 2)
+        _ = unsafe Foundation.read(descriptor, &octets, 4)
+        return (descriptor, UInt16(octets[2]) | UInt16(octets[3]) << 8)
+    }
+
+    /// The kernel has a look at each new adapter first.
+    private static func userChannel(of index: UInt16, on loop: RealTimeLoop) throws -> PacketTransport {
+        let end = Date(timeIntervalSinceNow: 20)
+        while true {
+            let adapter = try LinuxAdapter.named(.index(index))
+            let attempt = Result { () throws -> PacketTransport in
+                guard let adapter else { throw TransportError.noAdapter("hci\(index)") }
+                return try PacketTransport.open(adapter: adapter, on: loop)
+            }
+            if case .failure = attempt, Date() < end {
+                Thread.sleep(forTimeInterval: 0.01)
+            } else {
+                return try attempt.get()
+            }
+        }
     }
 
     private static func tcp(on loop: RealTimeLoop) throws -> (Int32, StreamTransport) {
@@ -83,13 +128,13 @@ final class BarePeer {
     func ended(insidePacket: Bool = false) -> TransportError {
         switch kind {
         case .tcp, .unix: insidePacket ? .endedInsidePacket : .ended
-        case .serial, .packets: .unplugged(name)
+        case .serial, .packets, .userChannel: .unplugged(name)
         }
     }
 
     /// Whole packets, as this kind of line carries them: streams in one write.
     func write(packets: [[UInt8]]) {
-        if kind == .packets { packets.forEach(write) } else { write(packets.flatMap { $0 }) }
+        if kind.isStream { write(packets.flatMap { $0 }) } else { packets.forEach(write) }
     }
 
     func write(_ octets: [UInt8]) {

@@ -59,10 +59,10 @@ def listening_ports():
 class Program:
     """A process whose output, standard error included, can be waited for."""
 
-    def __init__(self, name, command, environment=None):
+    def __init__(self, name, command, environment=None, at_our_end="KILL"):
         self.name = name
         # Whatever happens to the tests, it does not outlive them.
-        leash = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        leash = ["setpriv", "--pdeathsig", at_our_end] if shutil.which("setpriv") else []
         self.process = subprocess.Popen(
             leash + command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={**os.environ, "SWIFT_BACKTRACE": "enable=no", **(environment or {})})
