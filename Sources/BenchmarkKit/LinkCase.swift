@@ -1,7 +1,8 @@
 /// One case of the table of what the air allows: what is sent, and over what link.
 ///
 /// The limits follow from air times and `T_IFS` (Core 6.0, Vol 6, Part B, 2.1, 2.2 and 4.1.1): as many exchanges of a
-/// data PDU and an empty one as end before the next anchor, for ever, on a link without errors.
+/// data PDU and an empty one as end before the next anchor, for ever, on a link without errors. On an encrypted link
+/// each data PDU that is not empty has an integrity check of four octets besides (2.4).
 package struct LinkCase {
     /// What one value or SDU becomes on the link.
     package struct Shape {
@@ -20,12 +21,14 @@ package struct LinkCase {
             Shape(name: name, title: title, octets: octets, pdus: [4 + 3 + octets], dataLength: dataLength)
         }
 
-        /// An SDU of 2048 octets on a credit-based channel, its length in front of it.
-        static func channel(_ name: String, _ title: String, payload: Int, dataLength: UInt16) -> Shape {
-            let whole = (2 + 2048) / payload
-            let rest = (2 + 2048) % payload
+        /// An SDU on a credit-based channel, its length in front of it.
+        static func channel(
+            _ name: String, _ title: String, payload: Int, sdu: Int = 2048, dataLength: UInt16
+        ) -> Shape {
+            let whole = (2 + sdu) / payload
+            let rest = (2 + sdu) % payload
             return Shape(
-                name: name, title: title, octets: 2048,
+                name: name, title: title, octets: sdu,
                 pdus: Array(repeating: 4 + payload, count: whole) + (rest == 0 ? [] : [4 + rest]),
                 dataLength: dataLength)
         }
@@ -49,6 +52,9 @@ package struct LinkCase {
 
     /// From the peripheral to the central, as notifications go, or back, as writes go.
     package enum Direction: String, CaseIterable { case up, down }
+
+    /// The octets of the MIC: Core 6.0, Vol 6, Part B, 2.4.
+    private static let integrityCheck = 4
 
     package var shape: Shape
     package var physical: Physical
@@ -81,7 +87,9 @@ package struct LinkCase {
         let lengths = shape.pdus.flatMap { pdu in
             stride(from: 0, to: pdu, by: Int(shape.dataLength)).map { min(Int(shape.dataLength), pdu - $0) }
         }
-        let exchanges = lengths.map { microseconds(of: $0 + (isEncrypted ? 4 : 0)) + 150 + microseconds(of: 0) + 150 }
+        let exchanges = lengths.map {
+            microseconds(of: $0 + (isEncrypted ? Self.integrityCheck : 0)) + 150 + microseconds(of: 0) + 150
+        }
         let share = Double(shape.octets) / Double(shape.pdus.reduce(0, +))
         let event = Int(interval) * 1250
         var (next, octets) = (0, 0)
@@ -100,7 +108,7 @@ package struct LinkCase {
 
     /// Whether an exchange fits an event at all.
     package var fits: Bool {
-        let longest = min(Int(shape.dataLength), shape.pdus[0]) + (isEncrypted ? 4 : 0)
+        let longest = min(Int(shape.dataLength), shape.pdus[0]) + (isEncrypted ? Self.integrityCheck : 0)
         return microseconds(of: longest) + 150 + microseconds(of: 0) + 150 <= Int(interval) * 1250
     }
 

@@ -15,17 +15,23 @@ package struct ScalePage {
         let memory = ScaleBenchmark.peakMemory
         onMeasurement(Measurement(name: "scale_1000_advertisers_60s", value: thousand.processor, unit: "s"))
         onMeasurement(Measurement(name: "scale_1000_advertisers_memory", value: memory, unit: "MiB"))
-        let curve = Self.counts.map { count in
-            // As many packets for each figure, more or less.
-            let seconds = max(1, min(60, 20_000 / Double(count)))
-            let cost = ScaleBenchmark.advertisers(count, area: Self.area, seconds: seconds)
-            onMeasurement(Measurement(name: "scale_\(count)_per_packet", value: cost.perPacket, unit: "us"))
-            return cost
-        }
+        let curve = Self.curve(counts: Self.counts, onMeasurement: onMeasurement)
         let last = ScaleBenchmark.peakMemory
         onMeasurement(Measurement(name: "scale_10000_advertisers_memory", value: last, unit: "MiB"))
         text = Self.page(link, thousand, memory: memory, curve, last: last)
         plot = Self.plot(curve)
+    }
+
+    /// What worlds cost that grow with their advertisers.
+    @discardableResult
+    package static func curve(counts: [Int], onMeasurement: (Measurement) -> Void) -> [ScaleBenchmark.Cost] {
+        counts.map { count in
+            // As many packets for each figure, more or less.
+            let seconds = max(1, min(60, 20_000 / Double(count)))
+            let cost = ScaleBenchmark.advertisers(count, area: area, seconds: seconds)
+            onMeasurement(Measurement(name: "scale_\(count)_per_packet", value: cost.perPacket, unit: "us"))
+            return cost
+        }
     }
 
     private static func page(

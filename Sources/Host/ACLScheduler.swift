@@ -23,6 +23,8 @@ package struct ACLScheduler {
         var outstanding = 0
         /// PDUs that wait here and that this host says by itself, such as answers to the peer.
         var answers = 0
+        /// Octets of L2CAP data in a packet.
+        var packetLength: Int
 
         var isEmpty: Bool { head == pdus.count }
     }
@@ -40,7 +42,20 @@ package struct ACLScheduler {
         self.bufferLength = max(bufferLength, 27)
     }
 
-    package mutating func addLink(_ handle: UInt16) { lanes.append(Lane(handle: handle)) }
+    package mutating func addLink(_ handle: UInt16) {
+        lanes.append(Lane(handle: handle, packetLength: packetLength(for: 27)))
+    }
+
+    /// The link layer sends so many octets in one of its packets. It cuts up what it is given, and does not join it: so
+    /// that none of its packets is short but a PDU's last, it is given a multiple.
+    package mutating func setDataLength(_ octets: Int, on handle: UInt16) {
+        guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return }
+        lanes[index].packetLength = packetLength(for: octets)
+    }
+
+    private func packetLength(for octets: Int) -> Int {
+        octets > bufferLength || octets < 1 ? bufferLength : bufferLength / octets * octets
+    }
 
     /// Forgets the link. Its packets in the controller are gone, and their buffers free (4.1.1).
     package mutating func removeLink(_ handle: UInt16) {
@@ -53,7 +68,7 @@ package struct ACLScheduler {
     package mutating func dropWaiting(on handle: UInt16) {
         guard let index = lanes.firstIndex(where: { $0.handle == handle }) else { return }
         let outstanding = lanes[index].outstanding
-        lanes[index] = Lane(handle: handle)
+        lanes[index] = Lane(handle: handle, packetLength: lanes[index].packetLength)
         lanes[index].outstanding = outstanding
     }
 
@@ -77,7 +92,7 @@ package struct ACLScheduler {
     package func unacknowledgedPackets(on handle: UInt16) -> Int {
         guard let lane = lanes.first(where: { $0.handle == handle }) else { return 0 }
         return lane.pdus[lane.head...].reduce(lane.outstanding) {
-            $0 + ($1.octets.count - $1.sent + bufferLength - 1) / bufferLength
+            $0 + ($1.octets.count - $1.sent + lane.packetLength - 1) / lane.packetLength
         }
     }
 
@@ -100,16 +115,16 @@ package struct ACLScheduler {
             guard !lanes[index].isEmpty else { continue }
             turn = (index + 1) % lanes.count
             freeBuffers -= 1
-            return lanes[index].takePacket(length: bufferLength)
+            return lanes[index].takePacket()
         }
         return nil
     }
 }
 
 extension ACLScheduler.Lane {
-    fileprivate mutating func takePacket(length: Int) -> ACLScheduler.Packet {
+    fileprivate mutating func takePacket() -> ACLScheduler.Packet {
         let start = pdus[head].sent
-        let end = min(start + length, pdus[head].octets.count)
+        let end = min(start + packetLength, pdus[head].octets.count)
         let packet = aclPacket(
             handle: handle, boundary: start == 0 ? .firstNonFlushable : .continuation,
             payload: pdus[head].octets[start..<end])

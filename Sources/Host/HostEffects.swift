@@ -60,13 +60,14 @@ extension Host {
             controllerFailed(.hardwareError(code: event.hardwareCode), at: now)
         case .connectionUpdateComplete(let event): timingChanged(event)
         case .readRemoteFeaturesComplete(let event): tune(.remoteFeatures(event), onLink: event.handle, at: now)
-        case .dataLengthChange(let event): tune(.dataLengthChanged(event), onLink: event.handle, at: now)
+        case .dataLengthChange(let event):
+            acl.setDataLength(Int(event.txOctets), on: event.handle)
+            tune(.dataLengthChanged(event), onLink: event.handle, at: now)
         case .phyUpdateComplete(let event): tune(.phyUpdated(event), onLink: event.handle, at: now)
         case .advertisingSetTerminated(let event): setTerminated(event, at: now)
         case .authenticatedPayloadTimeoutExpired, .readRemoteVersionComplete, .dataBufferOverflow,
-            .channelSelectionAlgorithm,
-            .scanTimeout, .scanRequestReceived, .unknown,
-            .unknownLE:
+            .channelSelectionAlgorithm, .scanTimeout, .scanRequestReceived, .subrateChange,
+            .periodicSyncEstablished, .periodicReport, .periodicSyncLost, .unknown, .unknownLE:
             break
         }
     }

@@ -31,7 +31,7 @@ package struct ChannelCapacity: Equatable, Sendable {
     package var window: Int
 
     /// - Precondition: `window` takes an SDU and one frame more, so that no peer's way of cutting gets stuck.
-    package init(mtu: UInt16 = 3998, mps: UInt16 = 1000, window: Int = 32_000) {
+    package init(mtu: UInt16 = 3998, mps: UInt16 = 1000, window: Int = 48_000) {
         precondition(window >= Int(mtu) + Int(mps), "A window of \(window) octets is too small for \(mtu) + \(mps).")
         self.mtu = mtu
         self.mps = mps

@@ -11,6 +11,7 @@ package struct LinkError: RawRepresentable, Hashable, Sendable {
     package static let localHostTerminated = LinkError(rawValue: 0x16)
     package static let unsupportedRemoteFeature = LinkError(rawValue: 0x1A)
     package static let invalidParameters = LinkError(rawValue: 0x1E)
+    package static let unsupportedParameterValue = LinkError(rawValue: 0x20)
     package static let responseTimeout = LinkError(rawValue: 0x22)
     package static let procedureCollision = LinkError(rawValue: 0x23)
     package static let instantPassed = LinkError(rawValue: 0x28)

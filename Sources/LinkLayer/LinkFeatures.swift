@@ -8,4 +8,7 @@ package struct LinkFeatures: OptionSet, Hashable, Sendable {
     package static let extendedReject = LinkFeatures(rawValue: 1 << 2)
     package static let phy2M = LinkFeatures(rawValue: 1 << 8)
     package static let codedPHY = LinkFeatures(rawValue: 1 << 11)
+    package static let subrating = LinkFeatures(rawValue: 1 << 37)
+    /// The host is for it.
+    package static let subratingHost = LinkFeatures(rawValue: 1 << 38)
 }

@@ -29,7 +29,7 @@ extension VirtualController {
         .leReadNumberOfAdvertisingSets, .leRemoveAdvertisingSet, .leClearAdvertisingSets,
         .leSetExtendedScanParameters, .leSetExtendedScanEnable, .leExtendedCreateConnection,
         .leSetResolvablePrivateAddressTimeout, .leSetPrivacyMode, .leReadMaximumDataLength, .leReadPHY,
-        .leSetDefaultPHY, .leSetPHY,
+        .leSetDefaultPHY, .leSetPHY, .leSetHostFeature, .leSetDefaultSubrate, .leSubrateRequest,
     ]
 
     func take(_ packet: [UInt8], at now: Instant) {
@@ -91,7 +91,7 @@ extension VirtualController {
             }
         case .leReadLocalSupportedFeatures:
             run(LEReadLocalSupportedFeatures.self, parameters) { _, answer in
-                answer.features = ControllerConfiguration.features
+                answer.features = ControllerConfiguration.features.union(self.settings.hostFeatures)
             }
         case .leReadSupportedStates:
             run(LEReadSupportedStates.self, parameters) { _, answer in answer.states = .all }
@@ -104,6 +104,7 @@ extension VirtualController {
             if takeLengthCommand(opcode, parameters, at: now) { return }
             if takeEncryptionCommand(opcode, parameters, at: now) { return }
             if takePrivacyCommand(opcode, parameters, at: now) { return }
+            if takeSubrateCommand(opcode, parameters, at: now) { return }
             surroundings.controllerSent(
                 CommandStatus(status: .unknownCommand, opcode: opcode).packet)
         }

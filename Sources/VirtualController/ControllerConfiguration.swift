@@ -41,17 +41,19 @@ package struct ControllerConfiguration: Sendable {
         .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange,
         .ping,
         .dataPacketLengthExtension, .phy2M, .codedPHY, .privacy, .extendedScannerFilterPolicies,
-        .extendedAdvertising, .channelSelectionAlgorithm2,
+        .extendedAdvertising, .channelSelectionAlgorithm2, .connectionSubrating,
     ]
 
     var clockAccuracy: Int { [500, 250, 150, 100, 75, 50, 30, 20][Int(clockAccuracyClass & 7)] }
 
-    func capabilities(hostAnswersParameterRequests: Bool, phys: PHYPreferences) -> LinkCapabilities {
+    func capabilities(hostAnswersParameterRequests: Bool, _ settings: HostSettings) -> LinkCapabilities {
         var capabilities = LinkCapabilities(
-            features: Self.features.rawValue, version: Self.version, maxOctets: maxDataOctets,
+            features: Self.features.union(settings.hostFeatures).rawValue, version: Self.version,
+            maxOctets: maxDataOctets,
             clockAccuracy: clockAccuracy, hostAnswersParameterRequests: hostAnswersParameterRequests,
             completionBatch: max(1, Int(aclCount) / 3))
-        capabilities.phyPreferences = phys
+        capabilities.phyPreferences = settings.phys
+        capabilities.acceptableSubrates = settings.subrates
         capabilities.clockError = clockError
         capabilities.packetsPerEvent = packetsPerEvent
         return capabilities
@@ -77,6 +79,10 @@ struct HostSettings {
     var phys = PHYPreferences.all
     var suggestedTxOctets: UInt16 = 27
     var suggestedTxTime: UInt16 = 328
+    /// What the host is for, of the features that are for it to say.
+    var hostFeatures: LEFeatures = []
+    /// What it takes of peripherals that ask.
+    var subrates = SubrateRequest()
 
     init() {}
 }

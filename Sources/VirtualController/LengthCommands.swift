@@ -66,7 +66,7 @@ extension VirtualController {
 
     /// The longest packet that it receives, in µs.
     private var longestTime: UInt16 {
-        configuration.capabilities(hostAnswersParameterRequests: false, phys: settings.phys).maxTime
+        configuration.capabilities(hostAnswersParameterRequests: false, settings).maxTime
     }
 
     private static func preferences(

@@ -118,7 +118,7 @@ extension VirtualController {
         while index < links.count, links[index].handle == 0x0040 + UInt16(index) { index += 1 }
         let answers = isUnmasked(.remoteConnectionParameterRequest)
         let connection = Connection(
-            setup, capabilities: configuration.capabilities(hostAnswersParameterRequests: answers, phys: settings.phys))
+            setup, capabilities: configuration.capabilities(hostAnswersParameterRequests: answers, settings))
         let link = Link(
             handle: 0x0040 + UInt16(index), connection: connection,
             clockAccuracyClass: setup.role == .peripheral ? setup.offer.sleepClockAccuracy : 0)
@@ -229,6 +229,7 @@ extension VirtualController {
             emit(event)
         case .lengthChanged(let transmit, let receive):
             emitLengths(of: link, transmit, receive)
+        case .subrated(let error): emitSubrating(of: link, HCIErrorCode(rawValue: error.rawValue))
         case .phyUpdated(let error):
             emitPHYs(of: link, HCIErrorCode(rawValue: error.rawValue))
         }

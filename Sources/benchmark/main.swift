@@ -22,7 +22,7 @@ let usage = """
     Usage: benchmark air
            benchmark limits [--page PATH]
            benchmark model [--page PATH]
-           benchmark scale [--page PATH]
+           benchmark scale [--page PATH] [--count ADVERTISERS]
            benchmark crowd
            benchmark host OPERATION --radio unix:PATH [--count N]
            benchmark app OPERATION --radio unix:PATH [--count N] [--queue main]
@@ -32,12 +32,12 @@ let usage = """
 
       air     two hosts of ours over the virtual radio: how much of a link's limit they fill, and what a simulated
               minute costs
-      limits  two of our controllers, whatever the hosts: throughput on each PHY, with and without long packets and
-              encryption, beside what the physics allows; --page writes it as a page
+      limits  two of our controllers, whatever the hosts, and then two of our hosts: throughput on each PHY, with and
+              without long packets and encryption, beside what the physics allows; --page writes it as a page
       model   strength, loss, connecting and supervision against distance, beside what the radio's formulas say, over
               a thousand worlds each
       scale   what a simulated half hour of a link costs, and a minute of many advertisers; --page writes a page, and a
-              plot beside it
+              plot beside it; --count does one point of the plot alone, for a profiler
       crowd   ten phones in a room that connect to three devices each: when the last link comes, in simulated time
       host    one host of ours against Benchmarks/hcipeer at PATH: what an operation costs. OPERATION is one of
               notify, write, read, scan, discover
@@ -71,11 +71,20 @@ func run() {
     }
     switch (arguments.words.first, arguments.words.dropFirst().first) {
     case (nil, _), ("air", nil):
-        for benchmark in AirBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
-        for benchmark in ChannelBenchmark.all { benchmark.run(minutes: 1).forEach { $0.print() } }
+        for row in HostedLink.rows {
+            for interval in LinkCase.intervals {
+                let row = row.with(interval: interval)
+                let result = row.measure(seconds: 20)
+                row.measurements(result).forEach { $0.print() }
+                let name = row.name + "_real_seconds_per_simulated_minute"
+                Measurement(name: name, value: result.realSecondsPerMinute, unit: "s").print()
+            }
+        }
     case ("limits", nil):
         let limits = LimitsPage(seconds: 5) { $0.forEach { $0.print() } }
         if let page { write(limits.text, to: page) }
+    case ("scale", nil) where count != nil:
+        ScalePage.curve(counts: [count!]) { $0.print() }
     case ("scale", nil):
         let scale = ScalePage { $0.print() }
         if let page {

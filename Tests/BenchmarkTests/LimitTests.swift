@@ -63,12 +63,55 @@ struct LimitTests {
         }
     }
 
+    @Test("Our hosts reach 99 %, by notifications, writes and channels")
+    func hosts() {
+        // Each row of the table at one of the intervals, a fourth of the rows; the page has all of them.
+        for (index, row) in HostedLink.rows.enumerated() where index % 4 == (index / 4) % 4 {
+            let row = row.with(interval: LinkCase.intervals[index / 4 % 4])
+            let share = row.measure(seconds: 2).share
+            #expect(share >= 0.985 && share <= 1.015, "\(row.name): \(share)")
+        }
+    }
+
+    @Test("The hosts' table has all kinds of links, and the page's limits are those that are published")
+    func hostsTable() {
+        for traffic in HostedLink.Traffic.allCases {
+            let rows = HostedLink.rows.filter { $0.traffic == traffic }
+            for physical in [LinkCase.Physical.le1M, .le2M] {
+                for dataLength in [27, 251] as [UInt16] {
+                    for isEncrypted in [true, false] {
+                        #expect(
+                            rows.contains {
+                                $0.link.physical == physical && $0.link.shape.dataLength == dataLength
+                                    && $0.link.isEncrypted == isEncrypted
+                            })
+                    }
+                }
+            }
+        }
+        // 21 packets of 251 octets in 30 ms, 16 of them an SDU of 3998: what beats the published rows of channels.
+        let row = HostedLink.rows.first {
+            $0.traffic == .channelDown && $0.link.physical == .le2M && $0.link.isEncrypted
+                && $0.link.shape.dataLength == 251
+        }!
+        #expect(abs(row.with(interval: 24).link.limit - 21 * 3998.0 / 16 * 8 / 30) < 1)
+    }
+
+    @Test("Our hosts keep to a phone's limit on packets within 1 %")
+    func hostsOnPhones() {
+        for (index, row) in HostedLink.phoneRows.enumerated() where index % 9 == 0 {
+            let share = row.measure(seconds: 3).share
+            #expect(abs(share - 1) <= 0.01, "\(row.name): \(share)")
+        }
+    }
+
     @Test("The page has all rows, and no figure below 99 %")
     func page() throws {
         let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardized
         let text = try String(contentsOf: root.appendingPathComponent("Documentation/LinkLimits.md"), encoding: .utf8)
         let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.contains("---") }
-        #expect(rows.count == 2 * LinkCase.rows.count + LinkCase.phoneRows.count + 3)
+        let hosts = HostedLink.rows.count + HostedLink.phoneRows.count
+        #expect(rows.count == 2 * LinkCase.rows.count + LinkCase.phoneRows.count + hosts + 5)
         for row in rows {
             for cell in row.split(separator: "|") where cell.hasSuffix("%) ") {
                 let share = try #require(Double(cell.split(separator: "(")[1].split(separator: " ")[0]))

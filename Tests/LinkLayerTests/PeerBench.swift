@@ -12,7 +12,7 @@ struct PeerBench {
     private var nextExpected = false
 
     /// - Parameter role: of the connection that is tested.
-    init(role: ConnectionRole, hostAnswers: Bool = true) {
+    init(role: ConnectionRole, hostAnswers: Bool = true, features: UInt64 = 0b10_1110) {
         var offer = ConnectIndication()
         offer.accessAddress = 0x5065_5DAB
         offer.timing = ConnectionTiming(interval: 24, latency: 0, timeout: 100)
@@ -20,7 +20,7 @@ struct PeerBench {
         connection = Connection(
             ConnectionSetup(role: role, peer: DeviceAddress(1), offer: offer, usesAlgorithm2: true, end: end),
             capabilities: LinkCapabilities(
-                features: 0b10_1110, version: VersionIndication(version: 0x0E, company: 0xFFFF, subversion: 1),
+                features: features, version: VersionIndication(version: 0x0E, company: 0xFFFF, subversion: 1),
                 maxOctets: 251, clockAccuracy: 50, hostAnswersParameterRequests: hostAnswers, completionBatch: 6))
         now = end
     }

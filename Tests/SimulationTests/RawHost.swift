@@ -103,7 +103,7 @@ struct Station {
         command(Reset())
         command(SetEventMask(mask: 0x3FFF_FFFF_FFFF_FFFF))
         // All of the subevents but Enhanced Connection Complete.
-        command(LESetEventMask(mask: 0xFFFF_FFFF & ~(1 << 9)))
+        command(LESetEventMask(mask: ~(1 << 9)))
     }
 
     /// Sends the command and returns its completion or status.
@@ -193,12 +193,17 @@ struct Pair {
 
     init(
         seed: UInt64 = 1, interval: UInt16 = 6, latency: UInt16 = 0, timeout: UInt16 = 100, distance: Double = 1,
-        configuration: ControllerConfiguration? = nil
+        configuration: ControllerConfiguration? = nil, subrating: Bool = false
     ) throws {
         world = World(seed: seed)
         central = Station(world, "central", 0xC0_0000_0000_01, configuration: configuration)
         peripheral = Station(
             world, "peripheral", 0xA0_0000_0000_02, at: Position(x: distance), configuration: configuration)
+        if subrating {
+            for station in [central, peripheral] {
+                #expect(station.command(LESetHostFeature(bit: 38, isSet: true)) == .success)
+            }
+        }
         peripheral.advertise()
         central.connect(to: peripheral, interval: interval, latency: latency, timeout: timeout)
         world.run(for: .milliseconds(500))

@@ -113,6 +113,9 @@ struct SupportedCommandTests {
         [37, 7]: Trial(
             "43 20 1A 00 00 00 03 00 00 00 00 B0 01 10 00 10 00 18 00 18 00 00 00 64 00 00 00 00 00", ending: "3E 01",
             after: fresh),
+        [44, 1]: Trial("74 20 02 26 01", after: fresh),  // LE Set Host Feature
+        [46, 0]: Trial("7D 20 0A 01 00 04 00 00 00 00 00 90 01"),  // LE Set Default Subrate
+        [46, 1]: Trial("7E 20 0C 40 00 04 00 04 00 00 00 00 00 90 01", ending: "3E 23 00"),  // LE Subrate Request
         [39, 2]: Trial("4E 20 08 00 01 02 03 04 05 06 01", after: [addToResolvingList]),  // LE Set Privacy Mode
     ]
 
@@ -148,7 +151,7 @@ struct SupportedCommandTests {
         let trial = try #require(
             Self.trials[claim],
             "Octet \(claim[0]), bit \(claim[1]) is claimed and not tried. Add the command to the table.")
-        let pair = try Pair()
+        let pair = try Pair(subrating: true)
         let third = Station(pair.world, "third", 0xB0_0000_0000_03)
         third.advertise()
         let (own, peer) = trial.asPeripheral ? (pair.peripheral, pair.central) : (pair.central, pair.peripheral)

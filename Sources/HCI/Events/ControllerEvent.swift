@@ -27,6 +27,10 @@ package enum ControllerEvent: Equatable, Sendable {
     case dataLengthChange(LEDataLengthChange)
     case phyUpdateComplete(LEPHYUpdateComplete)
     case channelSelectionAlgorithm(LEChannelSelectionAlgorithm)
+    case subrateChange(LESubrateChange)
+    case periodicSyncEstablished(LEPeriodicAdvertisingSyncEstablished)
+    case periodicReport(LEPeriodicAdvertisingReport)
+    case periodicSyncLost(LEPeriodicAdvertisingSyncLost)
     /// An event that this host has not asked for.
     case unknown(HCIEventCode)
     case unknownLE(LESubeventCode)
@@ -77,6 +81,13 @@ package enum ControllerEvent: Equatable, Sendable {
         case .phyUpdateComplete: self = .phyUpdateComplete(try LEPHYUpdateComplete(octets: parameters))
         case .channelSelectionAlgorithm:
             self = .channelSelectionAlgorithm(try LEChannelSelectionAlgorithm(octets: parameters))
+        case .subrateChange: self = .subrateChange(try LESubrateChange(octets: parameters))
+        case .periodicAdvertisingSyncEstablished:
+            self = .periodicSyncEstablished(try LEPeriodicAdvertisingSyncEstablished(octets: parameters))
+        case .periodicAdvertisingReport:
+            self = .periodicReport(try LEPeriodicAdvertisingReport(octets: parameters))
+        case .periodicAdvertisingSyncLost:
+            self = .periodicSyncLost(try LEPeriodicAdvertisingSyncLost(octets: parameters))
         default: self = .unknownLE(subevent)
         }
     }

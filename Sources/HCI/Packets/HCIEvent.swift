@@ -61,10 +61,14 @@ package struct LESubeventCode: RawRepresentable, Hashable, Sendable {
     package static let directedAdvertisingReport = LESubeventCode(rawValue: 0x0B)
     package static let phyUpdateComplete = LESubeventCode(rawValue: 0x0C)
     package static let extendedAdvertisingReport = LESubeventCode(rawValue: 0x0D)
+    package static let periodicAdvertisingSyncEstablished = LESubeventCode(rawValue: 0x0E)
+    package static let periodicAdvertisingReport = LESubeventCode(rawValue: 0x0F)
+    package static let periodicAdvertisingSyncLost = LESubeventCode(rawValue: 0x10)
     package static let scanTimeout = LESubeventCode(rawValue: 0x11)
     package static let advertisingSetTerminated = LESubeventCode(rawValue: 0x12)
     package static let scanRequestReceived = LESubeventCode(rawValue: 0x13)
     package static let channelSelectionAlgorithm = LESubeventCode(rawValue: 0x14)
+    package static let subrateChange = LESubeventCode(rawValue: 0x23)
 
     /// The subevent's bit in the mask of LE Set Event Mask (7.8.1).
     package var mask: UInt64 { rawValue == 0 || rawValue > 64 ? 0 : 1 << UInt64(rawValue - 1) }

@@ -18,6 +18,10 @@ package struct LEFeatures: OptionSet, Hashable, Sendable {
     package static let extendedAdvertising = LEFeatures(rawValue: 1 << 12)
     package static let periodicAdvertising = LEFeatures(rawValue: 1 << 13)
     package static let channelSelectionAlgorithm2 = LEFeatures(rawValue: 1 << 14)
+    package static let periodicAdvertisingInfo = LEFeatures(rawValue: 1 << 36)
+    package static let connectionSubrating = LEFeatures(rawValue: 1 << 37)
+    /// The host is for it.
+    package static let connectionSubratingHost = LEFeatures(rawValue: 1 << 38)
 }
 
 /// Which roles a controller can play, alone and at once. Those that a host needs to tell apart have names.

@@ -57,8 +57,15 @@ package struct SupportedCommands: Equatable, Sendable {
         .leSetExtendedAdvertisingData: (36, 3), .leSetExtendedScanResponseData: (36, 4),
         .leSetExtendedAdvertisingEnable: (36, 5), .leReadMaximumAdvertisingDataLength: (36, 6),
         .leReadNumberOfAdvertisingSets: (36, 7), .leRemoveAdvertisingSet: (37, 0), .leClearAdvertisingSets: (37, 1),
+        .leSetPeriodicAdvertisingParameters: (37, 2), .leSetPeriodicAdvertisingData: (37, 3),
+        .leSetPeriodicAdvertisingEnable: (37, 4),
         .leSetExtendedScanParameters: (37, 5), .leSetExtendedScanEnable: (37, 6), .leExtendedCreateConnection: (37, 7),
-        .leSetPrivacyMode: (39, 2),
-        .leReadBufferSizeV2: (41, 5),
+        .lePeriodicAdvertisingCreateSync: (38, 0), .lePeriodicAdvertisingCreateSyncCancel: (38, 1),
+        .lePeriodicAdvertisingTerminateSync: (38, 2), .leAddDeviceToPeriodicAdvertiserList: (38, 3),
+        .leRemoveDeviceFromPeriodicAdvertiserList: (38, 4), .leClearPeriodicAdvertiserList: (38, 5),
+        .leReadPeriodicAdvertiserListSize: (38, 6),
+        .leSetPrivacyMode: (39, 2), .leSetPeriodicAdvertisingReceiveEnable: (40, 5),
+        .leReadBufferSizeV2: (41, 5), .leSetHostFeature: (44, 1),
+        .leSetDefaultSubrate: (46, 0), .leSubrateRequest: (46, 1),
     ]
 }

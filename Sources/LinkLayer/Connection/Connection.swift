@@ -43,6 +43,9 @@ package struct Connection: Sendable {
     var lastHeardEvent = 0
     /// Events jumped over under the latency that might still be attended.
     var skipped = 0
+    package var subrating = Subrating()
+    /// The last event in which a packet that was not empty was sent or received.
+    var lastActivity: Int?
     package internal(set) var interval: Duration
     /// How this side sends, and how the peer's last packet was sent.
     var transmitMode = RadioMode.le1M
@@ -91,6 +94,7 @@ package struct Connection: Sendable {
         self.capabilities = capabilities
         packetsPerEvent = capabilities.packetsPerEvent
         control.phyPreferences = capabilities.phyPreferences
+        control.acceptableSubrates = capabilities.acceptableSubrates
         selection =
             setup.usesAlgorithm2
             ? .algorithm2(accessAddress: setup.offer.accessAddress)
@@ -144,7 +148,7 @@ package struct Connection: Sendable {
     /// How many of its events may still go by before the supervision ends it: whoever decides between two connections
     /// lets the one with fewer have the radio.
     package func eventsLeft(at now: Instant) -> Int {
-        max(0, Int(now.duration(to: supervisionEnd) / interval))
+        max(0, Int(now.duration(to: supervisionEnd) / (interval * subrating.factor)))
     }
 
     private var supervisionEnd: Instant {
@@ -171,7 +175,7 @@ package struct Connection: Sendable {
     /// The radio is not to be had for the event that is due.
     package mutating func skipEvent(at now: Instant, reports: inout [ConnectionReport]) {
         beginEvent(at: now, reports: &reports)
-        if phase != .over { step(1) }
+        if phase != .over { step(skipping: 0) }
         noteTimes()
     }
 
@@ -306,7 +310,7 @@ package struct Connection: Sendable {
             completed = 0
         }
         phase = .waiting
-        step(1 + eventsToSkip)
+        step(skipping: eventsToSkip)
         return .release
     }
 
@@ -314,14 +318,16 @@ package struct Connection: Sendable {
     private var eventsToSkip: Int {
         guard role == .peripheral, hasAnchor, isEstablished, queue.isEmpty, inFlight?.payload.isEmpty ?? true,
             !peerHasMore,
-            !control.awaitsInstant
+            !control.awaitsInstant, !continues
         else { return 0 }
-        return Int(timing.latency)
+        return Int(timing.latency) * subrating.factor
     }
 
-    private mutating func step(_ events: Int) {
+    /// Goes to the next event that is used, or further.
+    private mutating func step(skipping latency: Int) {
+        let events = nextUsedEvent - event + latency
         event += events
-        skipped = events - 1
+        skipped = latency
         anchor = anchor.advanced(by: events == 1 ? pace : pace * events)
     }
 
@@ -331,8 +337,8 @@ package struct Connection: Sendable {
         guard skipped > 0, phase == .waiting else { return }
         // Leave the radio time to get ready.
         let earliest = now.advanced(by: AirTiming.slot)
-        while skipped > 0, anchor.advanced(by: .zero - pace) > earliest {
-            step(back: 1)
+        while skipped > 0, anchor.advanced(by: .zero - pace * subrating.factor) > earliest {
+            step(back: subrating.factor)
         }
     }
 
@@ -349,6 +355,7 @@ package struct Connection: Sendable {
         guard interval != previous else { return }
         widening = Self.widening(per: interval, drift: clockDrift)
         pace = interval + Self.widening(per: interval, drift: capabilities.clockError)
+        endSubrating()
     }
 
     mutating func close(_ reason: LinkError, reports: inout [ConnectionReport]) {

@@ -52,14 +52,15 @@ extension Connection {
 
     mutating func startNext(at now: Instant, reports: inout [ConnectionReport]) {
         // What both sides have agreed for an instant comes first. 5.3.
-        while control.running == nil, !control.waiting.isEmpty, !control.awaitsInstant {
+        while control.running == nil, !control.waiting.isEmpty, !control.awaitsInstant, control.pendingSubrating == nil
+        {
             let procedure = control.waiting.removeFirst()
             guard begin(procedure, at: now, reports: &reports) else { continue }
             control.running = (procedure, now.advanced(by: ControlState.responseTimeout))
         }
     }
 
-    /// Sends the first PDU of a procedure; `false` if the answer is known already.
+    /// Sends the first PDU of a procedure; `false` if the answer is known already, or another must go before it.
     private mutating func begin(
         _ procedure: LinkProcedure, at now: Instant, reports: inout [ConnectionReport]
     ) -> Bool {
@@ -97,6 +98,8 @@ extension Connection {
             beginPHYUpdate(preferences, at: now)
         case .encrypt(let order):
             beginEncryption(order, at: now)
+        case .subrate(let request):
+            return beginSubrating(request, at: now, reports: &reports)
         case .ping:
             sendControl(controlPayload(.pingRequest, NoFields()), at: now)
         }
@@ -137,8 +140,9 @@ extension Connection {
         sendControl(controlPayload(.version, capabilities.version), at: now)
     }
 
-    /// An event that both sides reach after the announcement, even if some packets get lost. 5.1.1: at least six.
-    var nextInstant: Int { event + 6 + Int(timing.latency) }
+    /// An event that both sides reach after the announcement, even if some packets get lost. 5.5: at least six of those
+    /// that are used.
+    var nextInstant: Int { event + (6 + Int(timing.latency)) * subrating.factor }
 
     private mutating func sendUpdate(_ range: LinkParameterRange, at now: Instant) {
         var indication = ConnectionUpdateIndication()
@@ -191,6 +195,7 @@ extension Connection {
     mutating func controlAcknowledged(_ opcode: UInt8, reports: inout [ConnectionReport]) {
         let opcode = ControlOpcode(rawValue: opcode)
         if opcode == .terminate { return close(.localHostTerminated, reports: &reports) }
+        if opcode == .subrateIndication { subrateAcknowledged(reports: &reports) }
         encryptionAcknowledged(opcode)
     }
 
@@ -235,6 +240,10 @@ extension Connection {
             takeRefusal(of: nil, LinkError(rawValue: try ControlCode(octets: fields).code), at: now, reports: &reports)
         case .parameterRequest:
             takeParameterRequest(try LinkParameterRange(octets: fields), at: now, reports: &reports)
+        case .subrateRequest where role == .central:
+            takeSubrateRequest(try SubrateRequest(octets: fields), at: now)
+        case .subrateIndication where role == .peripheral:
+            takeSubrating(try SubrateIndication(octets: fields), at: now, reports: &reports)
         case .encryptionRequest, .encryptionResponse, .startEncryptionRequest, .startEncryptionResponse,
             .pauseEncryptionRequest, .pauseEncryptionResponse:
             try takeEncryption(opcode, fields, at: now, reports: &reports)
@@ -277,9 +286,12 @@ extension Connection {
         case .update where Self.isRefused(.parameterRequest, by: opcode):
             reports.append(.updateFailed(error))
         case .featureExchange where Self.isRefused(.featureRequest, .peripheralFeatureRequest, by: opcode):
-            reports.append(.remoteFeatures(error, 0))
+            control.remoteFeatures = 0
+            if !control.takeQuiet() { reports.append(.remoteFeatures(error, 0)) }
         case .versionExchange where Self.isRefused(.version, by: opcode):
             reports.append(.remoteVersion(error, VersionIndication()))
+        case .subrate where role == .peripheral && Self.isRefused(.subrateRequest, by: opcode):
+            reports.append(.subrated(error))
         case .phy where Self.isRefused(.phyRequest, by: opcode):
             reports.append(.phyUpdated(error))
         case .length where Self.isRefused(.lengthRequest, by: opcode),
@@ -287,7 +299,7 @@ extension Connection {
             break
         case .encrypt where Self.isRefused(.encryptionRequest, .pauseEncryptionRequest, by: opcode):
             encryptionRefused(error, at: now, reports: &reports)
-        case .update, .channelMap, .featureExchange, .versionExchange, .length, .phy, .ping, .encrypt:
+        case .update, .channelMap, .featureExchange, .versionExchange, .length, .phy, .ping, .encrypt, .subrate:
             return
         }
         finish(at: now, reports: &reports)

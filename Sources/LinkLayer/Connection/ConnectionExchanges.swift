@@ -16,7 +16,7 @@ extension Connection {
         case .featureResponse:
             control.remoteFeatures = try FeatureSet(octets: fields).bits
             guard case .featureExchange = control.running?.procedure else { return }
-            reports.append(.remoteFeatures(.success, control.remoteFeatures!))
+            if !control.takeQuiet() { reports.append(.remoteFeatures(.success, control.remoteFeatures!)) }
             finish(at: now, reports: &reports)
         case .version:
             control.remoteVersion = try VersionIndication(octets: fields)

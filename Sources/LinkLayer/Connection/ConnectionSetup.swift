@@ -13,6 +13,8 @@ package struct LinkCapabilities: Sendable {
     package var features: UInt64
     /// What the host likes of PHYs, where it has not said anything about this link.
     package var phyPreferences = PHYPreferences.all
+    /// What the host takes of a peripheral that asks for other events to be used.
+    package var acceptableSubrates = SubrateRequest()
     package var version: VersionIndication
     /// The most octets that one data PDU may hold, either way: 27...251.
     package var maxOctets: UInt16
@@ -105,6 +107,8 @@ package enum ConnectionReport: Sendable {
     case remoteVersion(LinkError, VersionIndication)
     /// The most octets of a data PDU from now on, and the longest time that one takes, in µs.
     case lengthChanged(transmit: EffectiveLength, receive: EffectiveLength)
+    /// The events that are used have changed, or what the host has asked for of them has ended without a change.
+    case subrated(LinkError)
     /// The link's PHYs have changed, or the procedure that the host asked for has ended without a change.
     case phyUpdated(LinkError)
 }

@@ -21,6 +21,7 @@ extension Connection {
         guard header.sequence == nextExpected else { return }
         nextExpected.toggle()
         guard !reception.frame.payload.isEmpty else { return }
+        lastActivity = event
         guard let payload = opened(reception.frame, at: now) else { return close(.micFailure, reports: &reports) }
         switch header.kind {
         case .control:
@@ -68,6 +69,7 @@ extension Connection {
         }
         inFlight = outgoing
         sentPackets += 1
+        if !outgoing.payload.isEmpty { noteOutgoing(outgoing) }
         // MD is about this event. 4.5.6.
         sentMore = hasRoom && !queue.isEmpty && maySendAgain
         phase = .transmitting
@@ -79,6 +81,11 @@ extension Connection {
                 channel: channel, mode: transmitMode, accessAddress: accessAddress, header: header.rawValue,
                 payload: outgoing.payload),
             at: start)
+    }
+
+    private mutating func noteOutgoing(_ outgoing: TransmitQueue.Outgoing) {
+        lastActivity = event
+        if outgoing.opcode == ControlOpcode.subrateIndication.rawValue { control.pendingSubrating?.isOut = true }
     }
 
     private mutating func removeNext() -> TransmitQueue.Outgoing {

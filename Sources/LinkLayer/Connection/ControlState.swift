@@ -20,6 +20,8 @@ package enum LinkProcedure: Sendable {
     case encrypt(EncryptionOrder)
     /// 5.1.8.
     case ping
+    /// As central: LL_SUBRATE_IND, as peripheral: LL_SUBRATE_REQ. 5.1.19, 5.1.20.
+    case subrate(SubrateRequest)
 }
 
 /// Where the control procedures of one connection stand.
@@ -36,9 +38,13 @@ struct ControlState: Sendable {
     var pendingUpdate: (indication: ConnectionUpdateIndication, event: Int)?
     var pendingChannels: (channels: UsedChannels, event: Int)?
     var pendingPHYs: PHYChange?
+    var pendingSubrating: PendingSubrating?
+    var acceptableSubrates = SubrateRequest()
     var phyPreferences = PHYPreferences.all
 
     var remoteFeatures: UInt64?
+    /// Whether the host has not asked for the features that are being asked for.
+    var isFeatureExchangeQuiet = false
     var remoteVersion: VersionIndication?
     var hasSentVersion = false
 
@@ -53,6 +59,11 @@ struct ControlState: Sendable {
     var peerLengths = LengthParameters()
     var ownMaxTxOctets: UInt16 = 27
     var ownMaxTxTime: UInt16 = 328
+
+    mutating func takeQuiet() -> Bool {
+        defer { isFeatureExchangeQuiet = false }
+        return isFeatureExchangeQuiet
+    }
 
     var isTerminating: Bool { terminateUntil != nil }
     var awaitsInstant: Bool { pendingUpdate != nil || pendingChannels != nil || pendingPHYs != nil }

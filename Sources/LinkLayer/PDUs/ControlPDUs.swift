@@ -32,6 +32,8 @@ package struct ControlOpcode: RawRepresentable, Hashable, Sendable {
     package static let phyRequest = ControlOpcode(rawValue: 0x16)
     package static let phyResponse = ControlOpcode(rawValue: 0x17)
     package static let phyUpdate = ControlOpcode(rawValue: 0x18)
+    package static let subrateRequest = ControlOpcode(rawValue: 0x26)
+    package static let subrateIndication = ControlOpcode(rawValue: 0x27)
 }
 
 /// The octets of an LL control PDU: opcode, then fields.

@@ -17,9 +17,10 @@ final class Medium {
     private var listeners: [ListenerIndex] = Array(repeating: ListenerIndex(), count: 40)
     /// Those whose place changes with time, by channel: their square would be out of date.
     private var movingListeners: [[Device]] = Array(repeating: [], count: 40)
-    /// The one that ends next stands last.
+    /// In the order in which they end, from `firstOnAir` on: most begin in it, too, so that few stand behind a new one.
     private var onAir: [Transmission] = []
-    private var onAirByChannel: [[Transmission]] = Array(repeating: [], count: 40)
+    private var firstOnAir = 0
+    private var onAirByChannel: [[Occupation]] = Array(repeating: [], count: 40)
     private var spares: [Transmission] = []
     /// Interferers with the numbers they were given.
     private(set) var interferers: [(number: Int, interferer: Interferer)] = []
@@ -45,7 +46,7 @@ final class Medium {
     }
 
     /// When the next packet ends.
-    var deadline: Instant? { onAir.last?.end }
+    var deadline: Instant? { firstOnAir < onAir.count ? onAir[firstOnAir].end : nil }
 
     // MARK: Reach
 
@@ -151,7 +152,6 @@ final class Medium {
         }
         sender.transmissions &+= 1
         packetCount += 1
-        enter(transmission)
         let channel = Int(frame.channel)
         let place = sender.position
         let chance = Chance.mix(Chance.mix(seed, UInt64(sender.number)), sender.transmissions)
@@ -159,31 +159,50 @@ final class Medium {
             offer(transmission, to: listener, from: place, chance)
         }
         for listener in movingListeners[channel] { offer(transmission, to: listener, from: place, chance) }
+        enter(transmission, at: place)
     }
 
-    /// Enters it among those on the air, and notes who is in whose way.
-    private func enter(_ transmission: Transmission) {
+    /// Enters it among those on the air, and notes who is in whose way, as far as there is anybody who listens to one.
+    private func enter(_ transmission: Transmission, at position: Position) {
         var place = onAir.count
-        while place > 0, onAir[place - 1].end <= transmission.end { place -= 1 }
+        while place > firstOnAir, onAir[place - 1].end > transmission.end { place -= 1 }
         onAir.insert(transmission, at: place)
         let channel = Int(transmission.frame.channel)
-        let position = transmission.sender.position
+        let isHeard = !transmission.receivers.isEmpty
         for other in onAirByChannel[channel]
-        where other.sender.position.squaredDistance(to: position) <= squaredOverlapReach {
-            let end = min(other.end, transmission.end)
-            other.overlaps.append(.init(sender: transmission.sender, start: transmission.start, end: end))
-            transmission.overlaps.append(.init(sender: other.sender, start: transmission.start, end: end))
+        where isHeard || other.isHeard {
+            guard other.position.squaredDistance(to: position) <= squaredOverlapReach else { continue }
+            let end = min(other.transmission.end, transmission.end)
+            if other.isHeard {
+                other.transmission.overlaps.append(
+                    .init(sender: transmission.sender, start: transmission.start, end: end))
+            }
+            if isHeard {
+                transmission.overlaps.append(
+                    .init(sender: other.transmission.sender, start: transmission.start, end: end))
+            }
         }
         transmission.place = onAirByChannel[channel].count
-        onAirByChannel[channel].append(transmission)
+        onAirByChannel[channel].append(
+            Occupation(position: position, isHeard: isHeard, transmission: transmission))
+    }
+
+    private func removeFirstOnAir() -> Transmission {
+        let transmission = onAir[firstOnAir]
+        firstOnAir += 1
+        if firstOnAir == onAir.count || firstOnAir == 256 {
+            onAir.removeSubrange(..<firstOnAir)
+            firstOnAir = 0
+        }
+        return transmission
     }
 
     private func leave(_ transmission: Transmission) {
         let channel = Int(transmission.frame.channel)
         let last = onAirByChannel[channel].removeLast()
-        if last !== transmission {
+        if last.transmission !== transmission {
             onAirByChannel[channel][transmission.place] = last
-            last.place = transmission.place
+            last.transmission.place = transmission.place
         }
     }
 
@@ -222,12 +241,12 @@ final class Medium {
 
     /// Ends the packet that `device` is sending before its time.
     func abort(_ device: Device) {
-        for transmission in onAir where transmission.sender === device { transmission.isBroken = true }
+        for transmission in onAir[firstOnAir...] where transmission.sender === device { transmission.isBroken = true }
     }
 
     /// Ends the packet whose time has come, and hands it to its receivers in the order of their numbers.
     func endNext(at now: Instant) {
-        let transmission = onAir.removeLast()
+        let transmission = removeFirstOnAir()
         leave(transmission)
         let isTapped = tap != nil
         if transmission.receivers.count > 1 {

@@ -52,3 +52,11 @@ final class Transmission {
             duration: frame.duration, octets: frame.octets, sender: sender.number, receptions: receptions)
     }
 }
+
+/// A transmission as the others on its channel see it; most of them need no look at anything else.
+struct Occupation {
+    var position: Position
+    /// Whether anybody listens to it.
+    var isHeard: Bool
+    var transmission: Transmission
+}

@@ -51,12 +51,15 @@ package final class PlayedWorld: @unchecked Sendable {
         let address = entry.address ?? DeviceAddress(0x0200_0000_0001 + UInt64(number))
         var controller = ControllerConfiguration(address: address)
         controller.transmitPower = entry.transmitPower
+        controller.packetsPerEvent = entry.packetsPerEvent
+        controller.maxLinks = entry.links
         var configuration = configuration
         configuration.deviceName = entry.name
         configuration.preferredMTU = entry.mtu
         let hosted = HostedDevice(
             in: world, name: entry.name, address: address, position: entry.position, controller: controller,
             host: configuration)
+        hosted.device.antenna = entry.antenna
         hosted.policy = entry.policy
         let tell = { (what: String, octets: [UInt8]?) in onTell(entry.name, what, octets) }
         let script: PeripheralScript? =

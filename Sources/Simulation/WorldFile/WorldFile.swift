@@ -46,6 +46,11 @@ package struct WorldFile: Sendable {
         package var mtu: UInt16 = 517
         /// In dBm.
         package var transmitPower: Int8 = 0
+        package var antenna = Antenna()
+        /// How many packets its controller sends in one connection event at most; `nil` for as many as fit.
+        package var packetsPerEvent: Int?
+        /// How many links its controller holds.
+        package var links = 8
         /// `nil` for the device on which the program runs.
         package var role: Role?
         package var faults: [FaultEntry] = []
@@ -103,7 +108,10 @@ package struct WorldFile: Sendable {
     private enum Surroundings: String, CaseIterable { case openAir, home, office }
 
     private mutating func readAir(_ node: JSONNode) throws(JSONProblem) {
-        let air = try node.object(["place", "pathLossExponent", "sensitivity", "fading", "packetLoss"])
+        let air = try node.object([
+            "place", "pathLossExponent", "sensitivity", "fading", "packetLoss", "shadowing", "shadowingDistance",
+            "rssiError", "rssiLoss",
+        ])
         switch try air["place"]?.choice(Surroundings.self, "place") {
         case .openAir, nil: environment = .openAir
         case .home: environment = .home
@@ -113,6 +121,11 @@ package struct WorldFile: Sendable {
         environment.sensitivity = try air["sensitivity"]?.number(in: -120 ... -40) ?? environment.sensitivity
         environment.fading = try air["fading"]?.number(in: 0...40) ?? environment.fading
         environment.packetLoss = try air["packetLoss"]?.number(in: 0...1) ?? 0
+        environment.shadowing = try air["shadowing"]?.number(in: 0...40) ?? environment.shadowing
+        environment.shadowingDistance =
+            try air["shadowingDistance"]?.number(in: 0.1...1000) ?? environment.shadowingDistance
+        environment.rssiError = try air["rssiError"]?.number(in: 0...40) ?? environment.rssiError
+        environment.rssiLoss = try air["rssiLoss"]?.number(in: 0...1) ?? environment.rssiLoss
     }
 
     private func checkNew(_ device: Device, _ node: JSONNode) throws(JSONProblem) {
@@ -144,7 +157,9 @@ package struct WorldFile: Sendable {
 // MARK: - Devices
 
 extension WorldFile {
-    private static let common = ["name", "address", "position", "path", "mtu", "power", "faults", "events"]
+    private static let common = [
+        "name", "address", "position", "path", "mtu", "power", "antenna", "packetsPerEvent", "links", "faults", "events",
+    ]
 
     private static func device(
         _ node: JSONNode, isProgram: Bool, _ profile: (String) -> [UInt8]?
@@ -178,6 +193,9 @@ extension WorldFile {
         }
         device.mtu = UInt16(try object["mtu"]?.integer(in: 23...517) ?? 517)
         device.transmitPower = Int8(try object["power"]?.integer(in: -127...20) ?? 0)
+        if let antenna = object["antenna"] { device.antenna = try Self.antenna(antenna) }
+        device.packetsPerEvent = try object["packetsPerEvent"]?.integer(in: 1...255)
+        device.links = try object["links"]?.integer(in: 1...64) ?? device.links
         for entry in try object["faults"]?.list() ?? [] { device.faults.append(try fault(entry)) }
         for entry in try object["events"]?.list() ?? [] {
             let event = try entry.object(["at", "do"])
@@ -230,6 +248,14 @@ extension WorldFile {
         return Position(
             x: try numbers[0].number(in: range), y: try numbers[1].number(in: range),
             z: numbers.count == 3 ? try numbers[2].number(in: range) : 0)
+    }
+
+    private static func antenna(_ node: JSONNode) throws(JSONProblem) -> Antenna {
+        let object = try node.object(["gain", "bodyLoss", "bodyDirection"])
+        return Antenna(
+            gain: try object["gain"]?.number(in: -60...40) ?? 0,
+            bodyLoss: try object["bodyLoss"]?.number(in: 0...60) ?? 0,
+            bodyDirection: try object["bodyDirection"].map { place throws(JSONProblem) in try position(place) })
     }
 
     /// A name, or an object.

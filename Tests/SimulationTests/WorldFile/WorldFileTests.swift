@@ -1,7 +1,10 @@
 import BluetoothTypes
 import Foundation
+import Host
+import HostInterface
 import Simulation
 import Testing
+import VirtualController
 
 @Suite("World files")
 struct WorldFileTests {
@@ -70,8 +73,48 @@ struct WorldFileTests {
             contentsOf: Self.root.appending(path: "Documentation/world.schema.json"), encoding: .utf8)
         for fault in SimulatedFault.allCases { #expect(schema.contains("\"\(fault.rawValue)\"")) }
         for kind in ReadyKind.allCases { #expect(schema.contains("\"\(kind.rawValue)\"")) }
+        for member in ["antenna", "bodyLoss", "packetsPerEvent", "links", "shadowing"] {
+            #expect(schema.contains("\"\(member)\""))
+        }
         for event in WorldFile.Event.allCases { #expect(schema.contains("\"\(event.rawValue)\"")) }
         _ = try JSONText(Array(schema.utf8))
+    }
+
+    @Test("Antennas, bodies, packets in an event and links are a device's own, and the air has its shadows")
+    func radios() throws {
+        let text = """
+            {
+              "air": { "place": "office", "shadowing": 0, "rssiError": 0, "fading": 0 },
+              "program": { "position": [10, 0], "antenna": { "gain": 2 } },
+              "devices": [
+                { "name": "Pocket", "ready": "battery", "packetsPerEvent": 4, "links": 1,
+                  "antenna": { "gain": -5, "bodyLoss": 15 } },
+                { "name": "Back", "ready": "battery", "antenna": { "bodyLoss": 15, "bodyDirection": [-1, 0] } },
+                { "name": "Front", "ready": "battery", "antenna": { "bodyLoss": 15, "bodyDirection": [1, 0] } }]
+            }
+            """
+        let played = PlayedWorld(try WorldFile(json: Array(text.utf8)))
+        var strengths: [String: Set<Int8>] = [:]
+        played.world.airTap = { packet in
+            for reception in packet.receptions where reception.device == 0 && reception.isIntact {
+                strengths[played.world.devices[packet.sender].name, default: []].insert(reception.rssi)
+            }
+        }
+        let phone = played.program.hosted
+        played.world.enqueue { now in
+            phone.withHost { host in
+                let client = host.attach({ _ in }, at: now)
+                host.submit(.startScan(ScanFilter()), number: RequestNumber(1), client: client, at: now)
+            }
+        }
+        played.world.run(for: .seconds(5))
+        // At 10 m an office with an exponent of 3 takes 40.2 + 30 dB; the phone's antenna gives 2 of them back. The pocket
+        // takes 5 and 15, the body before the front 15.
+        #expect(strengths["Back"] == [-68])
+        #expect(strengths["Pocket"] == [-88])
+        #expect(strengths["Front"] == [-83])
+        let pocket = played.devices[0].hosted.device.controller.configuration
+        #expect(pocket.packetsPerEvent == 4 && pocket.maxLinks == 1)
     }
 
     private func story(_ text: String, seed: UInt64? = nil, for duration: Duration) throws -> [Story.Line] {
