@@ -50,10 +50,12 @@ package struct HostedLink {
         package var realSecondsPerMinute: Double
     }
 
-    /// - Parameter seconds: of simulated time, once the link is what it is to be.
+    /// - Parameter seconds: of simulated time, once the link is what it is to be; ten times as many for a channel.
     package func measure(seconds: Int) -> Result {
         let pair = HostedPair(link, traffic)
         pair.settle()
+        // An SDU is received as a whole, and is a large part of what a slow link carries in a second.
+        let seconds = traffic.isChannel ? 10 * seconds : seconds
         let before = pair.octets
         let elapsed = ContinuousClock().measure { pair.world.run(for: .seconds(seconds)) }
         let rate = Double(pair.octets - before) * 8 / Double(seconds) / 1000

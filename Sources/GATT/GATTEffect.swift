@@ -2,8 +2,8 @@
 package enum GATTEffect: Equatable, Sendable {
     /// Hand the PDU to the link, on this bearer.
     case send([UInt8], on: GATTBearerID = .fixed)
-    /// Hand the PDU to the link, on the fixed channel. Nobody will answer it: what was asked for under `id` is done when
-    /// the link has taken it, which is the owner's to tell, for only the owner knows the buffers.
+    /// Hand the PDU to the link, on the fixed channel. Nobody will answer it: what was asked for under `id` is done
+    /// when the link has taken it, which is the owner's to tell, for only the owner knows the buffers.
     case sendUnanswered([UInt8], id: UInt64)
     /// What was asked for under `id` has ended. It comes exactly once.
     case finish(id: UInt64, Result<GATTAnswer, GATTFailure>)

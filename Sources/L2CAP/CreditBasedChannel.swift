@@ -194,13 +194,16 @@ extension CreditBasedChannel {
     /// So many octets have been read.
     mutating func read(_ count: Int) { unread = max(0, unread - count) }
 
+    /// Frames that a peer can go on sending for while the packet with new credits is on its way.
+    private static let reserve = 12
+
     /// How many credits the peer is to be given now: not for each frame, for the packet that gives them takes the time
     /// of one that brings data, but before it has none.
     mutating func creditsToGive() -> UInt16? {
         let room = max(0, capacity.window - unread - collected.count)
         let wanted = min(room / Int(capacity.mps), 0xFFFF)
         let gift = wanted - peerCredits
-        let enough = max(1, capacity.window / Int(capacity.mps) * 3 / 4)
+        let enough = max(1, capacity.window / Int(capacity.mps) - Self.reserve)
         guard state == .open, gift > 0, gift >= enough || peerCredits == 0 else { return nil }
         peerCredits += gift
         return UInt16(gift)

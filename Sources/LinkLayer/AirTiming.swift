@@ -91,6 +91,10 @@ package enum AirTiming {
     package static let activeClockJitter = Duration.microseconds(2)
     /// How early or late a packet on a slot of the sleep clock may start. Vol 6, Part B, 4.2.2.
     package static let sleepClockJitter = Duration.microseconds(16)
+    /// The ppm of a class of sleep clock accuracy. Vol 6, Part B, 2.3.3.1.
+    package static func clockAccuracy(_ sleepClockClass: UInt8) -> Int {
+        [500, 250, 150, 100, 75, 50, 30, 20][Int(sleepClockClass & 7)]
+    }
     /// The unit of connection intervals and transmit windows.
     package static let slot = Duration.microseconds(1250)
     /// The unit of advertising and scanning intervals.

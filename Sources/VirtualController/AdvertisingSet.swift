@@ -5,12 +5,6 @@ import LinkLayer
 
 /// One advertising set of the host, or what the legacy commands are about.
 final class AdvertisingSet {
-    /// Either way of advertising, behind one face.
-    enum Machine {
-        case legacy(Advertiser)
-        case extended(ExtendedAdvertiser)
-    }
-
     /// `nil` for the legacy commands.
     let handle: UInt8?
     var parameters = LESetExtendedAdvertisingParameters()
@@ -21,94 +15,61 @@ final class AdvertisingSet {
     /// DID of the data: 12 bits.
     var dataIdentifier: UInt16 = 0
     /// While it advertises.
-    var machine: Machine?
+    var machine: AdvertisingMachine?
+    /// `nil` until the host has said anything of it.
+    var periodic: PeriodicSettings?
+    /// While it advertises periodically.
+    var train: PeriodicTrain?
 
     init(handle: UInt8?) { self.handle = handle }
 }
 
-extension AdvertisingSet.Machine {
-    var nextStart: Instant? {
-        switch self {
-        case .legacy(let advertiser): advertiser.nextStart
-        case .extended(let advertiser): advertiser.nextStart
-        }
-    }
+/// Either way of advertising, behind one face.
+///
+/// By reference: it is asked with each packet, and is large.
+final class AdvertisingMachine {
+    // One of the two.
+    private var legacy: Advertiser?
+    private var extended: ExtendedAdvertiser?
 
-    var eventTime: Duration {
-        switch self {
-        case .legacy(let advertiser): advertiser.eventTime
-        case .extended(let advertiser): advertiser.eventTime
-        }
-    }
+    init(_ legacy: Advertiser) { self.legacy = legacy }
+    init(_ extended: ExtendedAdvertiser) { self.extended = extended }
 
-    var events: Int {
-        switch self {
-        case .legacy(let advertiser): advertiser.events
-        case .extended(let advertiser): advertiser.events
-        }
-    }
-
-    var usesPrivateAddress: Bool {
-        switch self {
-        case .legacy(let advertiser): advertiser.usesPrivateAddress
-        case .extended(let advertiser): advertiser.parameters.usesPrivateAddress
-        }
-    }
-
+    var nextStart: Instant? { legacy != nil ? legacy!.nextStart : extended?.nextStart }
+    /// How long one event may take.
+    var eventTime: Duration { legacy?.eventTime ?? extended?.eventTime ?? .zero }
+    /// Events that have taken place.
+    var events: Int { legacy?.events ?? extended?.events ?? 0 }
+    var usesPrivateAddress: Bool { legacy?.usesPrivateAddress ?? extended?.parameters.usesPrivateAddress ?? false }
     /// How a link begins that comes of it.
-    var mode: RadioMode {
-        switch self {
-        case .legacy: .le1M
-        case .extended(let advertiser): advertiser.parameters.secondary
+    var mode: RadioMode { extended?.parameters.secondary ?? .le1M }
+    var isExtended: Bool { extended != nil }
+
+    func handle(_ input: RadioInput, at now: Instant, reports: inout [Advertiser.Report]) -> RadioOrder {
+        legacy?.handle(input, at: now, reports: &reports) ?? extended?.handle(input, at: now, reports: &reports)
+            ?? .release
+    }
+
+    /// What an advertisement tells of the set's periodic advertising.
+    func setTrain(_ train: PeriodicTrain?) { extended?.update { $0.train = train } }
+
+    func setAddresses(own: DeviceAddress, target: DeviceAddress?, resolvingList: ResolvingList) {
+        legacy?.setAddresses(own: own, target: target, resolvingList: resolvingList)
+        extended?.update {
+            $0.address = own
+            $0.target = target
+            $0.resolvingList = resolvingList
         }
     }
 
-    var isExtended: Bool {
-        if case .extended = self { true } else { false }
-    }
-
-    mutating func handle(_ input: RadioInput, at now: Instant, reports: inout [Advertiser.Report]) -> RadioOrder {
-        switch self {
-        case .legacy(var advertiser):
-            let order = advertiser.handle(input, at: now, reports: &reports)
-            self = .legacy(advertiser)
-            return order
-        case .extended(var advertiser):
-            let order = advertiser.handle(input, at: now, reports: &reports)
-            self = .extended(advertiser)
-            return order
-        }
-    }
-
-    mutating func setAddresses(own: DeviceAddress, target: DeviceAddress?, resolvingList: ResolvingList) {
-        switch self {
-        case .legacy(var advertiser):
-            advertiser.setAddresses(own: own, target: target, resolvingList: resolvingList)
-            self = .legacy(advertiser)
-        case .extended(var advertiser):
-            advertiser.update {
-                $0.address = own
-                $0.target = target
-                $0.resolvingList = resolvingList
-            }
-            self = .extended(advertiser)
-        }
-    }
-
-    mutating func setContent(of set: AdvertisingSet) {
-        switch self {
-        case .legacy(var advertiser):
-            advertiser.setData(set.data)
-            advertiser.setScanResponse(set.scanResponse)
-            self = .legacy(advertiser)
-        case .extended(var advertiser):
-            advertiser.update {
-                $0.data = set.data
-                $0.scanResponse = set.scanResponse
-                $0.info = AdvertisingDataInfo(
-                    dataIdentifier: set.dataIdentifier, setIdentifier: set.parameters.identifier)
-            }
-            self = .extended(advertiser)
+    func setContent(of set: AdvertisingSet) {
+        legacy?.setData(set.data)
+        legacy?.setScanResponse(set.scanResponse)
+        extended?.update {
+            $0.data = set.data
+            $0.scanResponse = set.scanResponse
+            $0.info = AdvertisingDataInfo(
+                dataIdentifier: set.dataIdentifier, setIdentifier: set.parameters.identifier)
         }
     }
 }
@@ -147,13 +108,14 @@ extension VirtualController {
             var parameters = legacyParameters(of: set, addresses)
             parameters.expiry = expiry
             parameters.maxEvents = limit
-            set.machine = .legacy(Advertiser(parameters, generator: random, at: now))
+            set.machine = AdvertisingMachine(Advertiser(parameters, generator: random, at: now))
         } else {
             var parameters = extendedParameters(of: set, addresses)
             parameters.expiry = expiry
             parameters.maxEvents = limit
-            set.machine = .extended(ExtendedAdvertiser(parameters, generator: random, at: now))
+            set.machine = AdvertisingMachine(ExtendedAdvertiser(parameters, generator: random, at: now))
         }
+        startTrain(of: set, at: now)
     }
 
     func ownAddress(of set: AdvertisingSet) throws(HCIErrorCode) -> DeviceAddress {

@@ -4,15 +4,16 @@ import LinkLayer
 
 // Who may have the radio: Documentation/Decisions/0061-who-has-the-radio.md.
 //
-// A link event that is due comes before all else; advertising events come before windows of scanning and initiating,
-// which take turns. Of two link events in each other's way, the one takes place whose link is nearer to its supervision
-// timeout, and the other is skipped. What waits for too long is not interrupted by links that can wait.
+// A link event that is due comes before all else; then come periodic advertising and those who follow it, whose times
+// are certain, too; advertising events come before windows of scanning and initiating, which take turns. Of two link
+// events in each other's way, the one takes place whose link is nearer to its supervision timeout, and the other is
+// skipped. What waits for too long is not interrupted by links that can wait.
 
 extension VirtualController {
     /// Hands the radio to whoever is due.
     func arbitrate(at now: Instant) {
         // The usual case by far: the only link is in the middle of its event.
-        if case .link = holder, links.count == 1 { return }
+        if case .link = holder, links.count == 1, !hasPunctual { return }
         var index = 0
         while index < links.count {
             let link = links[index]
@@ -22,9 +23,11 @@ extension VirtualController {
             // A link may have ended, and another taken its place in the array.
             if index < links.count, links[index] === link { index += 1 }
         }
+        servePunctual(at: now)
         while let next = nextInBackground(at: now) {
             if case .nobody = holder {} else { revoke(at: now) }
             isImpatient = overdue(next, at: now) > Self.patience
+            if case .advertiser(let set) = next, let train = set.train { set.machine?.setTrain(train) }
             holder = next
             feed(.granted(limit: nil), at: now)
         }
@@ -38,7 +41,7 @@ extension VirtualController {
     private func overdue(_ activity: Holder, at now: Instant) -> Duration {
         switch activity {
         case .advertiser(let set): set.machine?.nextStart.map { $0.duration(to: now) } ?? .zero
-        case .nobody, .scanner, .initiator, .link: .zero
+        case .nobody, .scanner, .initiator, .link, .train, .sync: .zero
         }
     }
 
@@ -66,13 +69,13 @@ extension VirtualController {
         switch holder {
         case .nobody, .scanner: return true
         case .link: return false
-        case .advertiser: return !isImpatient || !canWait
+        case .advertiser, .train, .sync: return !isImpatient || !canWait
         // A CONNECT_IND on the air is half a connection.
         case .initiator: return initiator?.isOffering != true || !canWait
         }
     }
 
-    private func revoke(at now: Instant) {
+    func revoke(at now: Instant) {
         silenceRadio()
         feed(.revoked, at: now)
         holder = .nobody
@@ -108,7 +111,7 @@ extension VirtualController {
     /// The activity without a link that may have the radio now; `nil` if none is due or the radio is not to be had.
     private func nextInBackground(at now: Instant) -> Holder? {
         switch holder {
-        case .advertiser, .link: return nil
+        case .advertiser, .link, .train, .sync: return nil
         case .initiator where initiator?.isOffering == true: return nil
         case .nobody, .scanner, .initiator: break
         }
@@ -145,8 +148,14 @@ extension VirtualController {
     /// Whether another link may come, one being kept for the connection that the host asks for.
     var hasRoom: Bool { links.count + (initiator == nil ? 0 : 1) < configuration.maxLinks }
 
-    /// Whether an advertising event ends before the next event of a link.
+    /// Whether an advertising event ends before the next event of a link, or of what is as punctual.
     private func fits(_ eventTime: Duration, at now: Instant) -> Bool {
+        let end = now.advanced(by: eventTime)
+        guard nextPunctual.map({ $0 >= end }) ?? true else { return false }
+        return fitsLinks(eventTime, at: now)
+    }
+
+    func fitsLinks(_ eventTime: Duration, at now: Instant) -> Bool {
         let end = now.advanced(by: eventTime)
         return !links.contains { link in
             guard let start = link.connection.nextStart else { return false }
@@ -180,9 +189,13 @@ extension VirtualController {
             earliest = Self.earlier(earliest, link.connection.deadline)
             if link !== holdingLink { earliest = Self.earlier(earliest, link.connection.nextStart) }
         }
+        if hasPunctual {
+            earliest = Self.earlier(earliest, nextPunctual)
+            for sync in syncs { earliest = Self.earlier(earliest, sync.machine.deadline) }
+        }
         // What is due already waits for the radio, and is looked at again when that becomes free.
         switch holder {
-        case .advertiser, .link:
+        case .advertiser, .link, .train, .sync:
             break
         case .scanner, .initiator:
             earliest = Self.earlier(earliest, nextAdvertising(after: now))

@@ -30,6 +30,11 @@ extension VirtualController {
         .leSetExtendedScanParameters, .leSetExtendedScanEnable, .leExtendedCreateConnection,
         .leSetResolvablePrivateAddressTimeout, .leSetPrivacyMode, .leReadMaximumDataLength, .leReadPHY,
         .leSetDefaultPHY, .leSetPHY, .leSetHostFeature, .leSetDefaultSubrate, .leSubrateRequest,
+        .leSetPeriodicAdvertisingParameters, .leSetPeriodicAdvertisingData, .leSetPeriodicAdvertisingEnable,
+        .lePeriodicAdvertisingCreateSync, .lePeriodicAdvertisingCreateSyncCancel,
+        .lePeriodicAdvertisingTerminateSync, .leAddDeviceToPeriodicAdvertiserList,
+        .leRemoveDeviceFromPeriodicAdvertiserList, .leClearPeriodicAdvertiserList,
+        .leReadPeriodicAdvertiserListSize, .leSetPeriodicAdvertisingReceiveEnable,
     ]
 
     func take(_ packet: [UInt8], at now: Instant) {
@@ -104,6 +109,7 @@ extension VirtualController {
             if takeLengthCommand(opcode, parameters, at: now) { return }
             if takeEncryptionCommand(opcode, parameters, at: now) { return }
             if takePrivacyCommand(opcode, parameters, at: now) { return }
+            if takePeriodicCommand(opcode, parameters, at: now) { return }
             if takeSubrateCommand(opcode, parameters, at: now) { return }
             surroundings.controllerSent(
                 CommandStatus(status: .unknownCommand, opcode: opcode).packet)
@@ -126,6 +132,8 @@ extension VirtualController {
         scanSchedule = nil
         scanner = nil
         initiator = nil
+        pendingSync = nil
+        syncs.removeAll()
         links.removeAll()
         heldPackets = 0
         settings = HostSettings()

@@ -19,6 +19,10 @@ package struct ControllerConfiguration: Sendable {
     package var acceptListSize = 16
     /// How many advertising sets it holds.
     package var maxAdvertisingSets = 8
+    /// How many periodic advertising trains it follows at once.
+    package var maxSyncs = 8
+    /// How many places its periodic advertiser list has.
+    package var periodicListSize = 16
     /// How many devices its resolving list holds.
     package var resolvingListSize = 16
     /// How many packets it sends in one connection event at most, as the controllers of phones do; `nil` for as many as
@@ -41,10 +45,11 @@ package struct ControllerConfiguration: Sendable {
         .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange,
         .ping,
         .dataPacketLengthExtension, .phy2M, .codedPHY, .privacy, .extendedScannerFilterPolicies,
-        .extendedAdvertising, .channelSelectionAlgorithm2, .connectionSubrating,
+        .extendedAdvertising, .periodicAdvertising, .periodicAdvertisingInfo, .channelSelectionAlgorithm2,
+        .connectionSubrating,
     ]
 
-    var clockAccuracy: Int { [500, 250, 150, 100, 75, 50, 30, 20][Int(clockAccuracyClass & 7)] }
+    var clockAccuracy: Int { AirTiming.clockAccuracy(clockAccuracyClass) }
 
     func capabilities(hostAnswersParameterRequests: Bool, _ settings: HostSettings) -> LinkCapabilities {
         var capabilities = LinkCapabilities(
@@ -70,6 +75,7 @@ struct HostSettings {
     /// Whether the host has used the extended commands for advertising, scanning and connecting, or the legacy ones.
     var usesExtendedCommands: Bool?
     var acceptList: [DeviceAddress] = []
+    var periodicList: [PeriodicAdvertiser] = []
     var resolvingList = ResolvingList()
     /// How long a private address is shown.
     var privateAddressTimeout = Duration.seconds(900)

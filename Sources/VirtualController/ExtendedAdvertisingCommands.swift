@@ -49,12 +49,14 @@ extension VirtualController {
         case .leRemoveAdvertisingSet:
             run(LERemoveAdvertisingSet.self, parameters) { command throws(HCIErrorCode) in
                 let set = try self.knownSet(command.set)
-                guard set.machine == nil else { throw .commandDisallowed }
+                guard set.machine == nil, set.periodic?.isEnabled != true else { throw .commandDisallowed }
                 self.sets.removeAll { $0 === set }
             }
         case .leClearAdvertisingSets:
             run(LEClearAdvertisingSets.self, parameters) { _ throws(HCIErrorCode) in
-                guard !self.isAdvertising else { throw .commandDisallowed }
+                guard !self.isAdvertising, !self.sets.contains(where: { $0.periodic?.isEnabled == true }) else {
+                    throw .commandDisallowed
+                }
                 self.sets.removeAll()
             }
         default:
@@ -64,9 +66,9 @@ extension VirtualController {
     }
 
     /// The most that the specification knows. 7.8.57.
-    private static let longestAdvertisement = 1650
+    static let longestAdvertisement = 1650
 
-    private func knownSet(_ handle: UInt8) throws(HCIErrorCode) -> AdvertisingSet {
+    func knownSet(_ handle: UInt8) throws(HCIErrorCode) -> AdvertisingSet {
         guard let set = advertisingSet(handle) else { throw .unknownAdvertisingIdentifier }
         return set
     }
@@ -76,6 +78,7 @@ extension VirtualController {
         let known = advertisingSet(command.set)
         guard known?.machine == nil else { throw .commandDisallowed }
         guard known != nil || sets.count < configuration.maxAdvertisingSets else { throw .memoryCapacityExceeded }
+        guard known?.periodic == nil || Self.mayBePeriodic(command) else { throw .invalidParameters }
         let set = known ?? AdvertisingSet(handle: command.set)
         try Self.check(set.data.count, set.scanResponse.count, command.properties)
         set.parameters = command

@@ -123,6 +123,7 @@ extension VirtualController {
             event.secondaryPHY = PHY(rawValue: details.secondary?.rawValue ?? 0)
             event.identifier = details.setIdentifier ?? 0xFF
             event.txPower = details.txPower ?? 127
+            event.periodicInterval = details.periodicInterval ?? 0
         }
         let last = event.eventType
         var rest = report.data

@@ -77,6 +77,7 @@ extension VirtualController {
         parameters.filtersDuplicates = filtersDuplicates
         if settings.scanning.filterPolicy & 0b01 != 0 { parameters.advertisersAllowed = settings.acceptList }
         scanner = Scanner(parameters, generator: generator.split(), at: now)
+        noteWhetherTrainsMatter()
     }
 
     func stopScanning() {

@@ -29,6 +29,10 @@ package final class VirtualController {
     enum Holder {
         case nobody, scanner, initiator
         case advertiser(AdvertisingSet)
+        /// The periodic advertising of a set.
+        case train(AdvertisingSet)
+        /// Somebody else's.
+        case sync(FollowedTrain)
         case link(Link)
     }
 
@@ -53,6 +57,10 @@ package final class VirtualController {
     var initiator: Initiator?
     var initiatorUsesAcceptList = false
     var scanSchedule: ScanSchedule?
+    /// The synchronization that the host waits for.
+    var pendingSync: LEPeriodicAdvertisingCreateSync?
+    /// The trains that are followed; at most one of them has not been established yet.
+    var syncs: [FollowedTrain] = []
     /// In the order of their handles.
     var links: [Link] = []
     /// Packets of the host that the peers have not acknowledged yet.
@@ -69,6 +77,7 @@ package final class VirtualController {
     private var scannerReports: [Scanner.Report] = []
     private var initiatorReports: [Initiator.Report] = []
     var linkReports: [ConnectionReport] = []
+    var syncReports: [PeriodicSync.Report] = []
 
     /// When ``wake(at:)`` must be called.
     package private(set) var deadline: Instant?
@@ -105,6 +114,7 @@ package final class VirtualController {
         }
         superviseLinks(at: now)
         superviseScan(at: now)
+        if !syncs.isEmpty { superviseSyncs(at: now) }
         if showsPrivateAddress { renewAddressesIfDue(at: now) }
         settle(at: now)
     }
@@ -156,6 +166,12 @@ package final class VirtualController {
         case .scanner:
             perform(scanner?.handle(input, at: now, reports: &scannerReports) ?? .release, at: now)
             if !scannerReports.isEmpty { dealWithScanner(&scannerReports) }
+            if pendingSync != nil { dealWithTrains() }
+        case .train(let set):
+            perform(set.train?.handle(input, at: now) ?? .release, at: now)
+        case .sync(let sync):
+            perform(sync.machine.handle(input, at: now, reports: &syncReports), at: now)
+            if !syncReports.isEmpty { dealWith(sync) }
         case .initiator:
             perform(initiator?.handle(input, at: now, reports: &initiatorReports) ?? .release, at: now)
             if !initiatorReports.isEmpty { dealWithInitiator(&initiatorReports, at: now) }

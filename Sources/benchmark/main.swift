@@ -59,6 +59,19 @@ struct Arguments {
     }
 }
 
+/// Two hosts on each kind of link.
+func measureHosts() {
+    for row in HostedLink.rows {
+        for interval in LinkCase.intervals {
+            let row = row.with(interval: interval)
+            let result = row.measure(seconds: 20)
+            row.measurements(result).forEach { $0.print() }
+            let name = row.name + "_real_seconds_per_simulated_minute"
+            Measurement(name: name, value: result.realSecondsPerMinute, unit: "s").print()
+        }
+    }
+}
+
 func run() {
     var arguments = Arguments()
     let radio = arguments.option("--radio")
@@ -71,15 +84,7 @@ func run() {
     }
     switch (arguments.words.first, arguments.words.dropFirst().first) {
     case (nil, _), ("air", nil):
-        for row in HostedLink.rows {
-            for interval in LinkCase.intervals {
-                let row = row.with(interval: interval)
-                let result = row.measure(seconds: 20)
-                row.measurements(result).forEach { $0.print() }
-                let name = row.name + "_real_seconds_per_simulated_minute"
-                Measurement(name: name, value: result.realSecondsPerMinute, unit: "s").print()
-            }
-        }
+        measureHosts()
     case ("limits", nil):
         let limits = LimitsPage(seconds: 5) { $0.forEach { $0.print() } }
         if let page { write(limits.text, to: page) }

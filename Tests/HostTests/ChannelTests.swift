@@ -83,9 +83,9 @@ struct ChannelTests {
         let channel = try channel()
         let sent = (0..<20).map { _ in phone.ask(.send(channel.phone.number, Array(repeating: 1, count: 3998))) }
         scene.run(.seconds(5))
-        // 32 credits for frames of 1000 octets: eight times four, and no more.
-        #expect(octets(heardBy: lock, on: channel.lock.number).count == 8 * 3998)
-        #expect(sent.map { phone.answers($0).count } == Array(repeating: 1, count: 8) + Array(repeating: 0, count: 12))
+        // 48 credits for frames of 1000 octets: twelve times four, and no more.
+        #expect(octets(heardBy: lock, on: channel.lock.number).count == 12 * 3998)
+        #expect(sent.map { phone.answers($0).count } == Array(repeating: 1, count: 12) + Array(repeating: 0, count: 8))
         for _ in 0..<20 {
             #expect(lock.answer(.received(channel.lock.number, 3998)) == .success(.done))
             scene.run(.milliseconds(200))
@@ -121,7 +121,7 @@ struct ChannelTests {
     @Test("Whatever waits for credits ends with the channel")
     func closesWithWaiting() throws {
         let channel = try channel()
-        let sent = (0..<12).map { _ in phone.ask(.send(channel.phone.number, Array(repeating: 1, count: 3998))) }
+        let sent = (0..<16).map { _ in phone.ask(.send(channel.phone.number, Array(repeating: 1, count: 3998))) }
         scene.run(.seconds(5))
         #expect(lock.answer(.closeChannel(channel.lock.number)) == .success(.done))
         scene.run(.seconds(1))

@@ -19,14 +19,19 @@ struct SupportedCommandTests {
         /// Commands before it, by its own host and then by its peer.
         var before: [[UInt8]] = []
         var byPeer: [UInt8]?
+        /// What the peer does before that, and for how many seconds both go on then.
+        var peerBefore: [[UInt8]] = []
+        var patience = 0
         /// Whether it takes a peripheral to try it.
         var asPeripheral: Bool
 
         init(
             _ command: String, ending: String? = nil, after before: [String] = [], byPeer: String? = nil,
-            asPeripheral: Bool = false
+            asPeripheral: Bool = false, peerBefore: [String] = [], patience: Int = 0
         ) {
             self.asPeripheral = asPeripheral
+            self.peerBefore = peerBefore.map { hex($0) }
+            self.patience = patience
             octets = hex(command)
             self.ending = ending.map { hex($0) }
             self.before = before.map { hex($0) }
@@ -113,6 +118,20 @@ struct SupportedCommandTests {
         [37, 7]: Trial(
             "43 20 1A 00 00 00 03 00 00 00 00 B0 01 10 00 10 00 18 00 18 00 00 00 64 00 00 00 00 00", ending: "3E 01",
             after: fresh),
+        // LE Set Periodic Advertising Parameters, Data, Enable
+        [37, 2]: Trial("3E 20 07 01 50 00 50 00 00 00", after: fresh + [setParameters]),
+        [37, 3]: Trial("3F 20 06 01 03 03 02 01 06", after: fresh + [setParameters, setPeriodic]),
+        [37, 4]: Trial("40 20 02 01 01", after: fresh + [setParameters, setPeriodic]),
+        // LE Periodic Advertising Create Sync, Create Sync Cancel, Terminate Sync, Set Receive Enable
+        [38, 0]: Trial(createSync, ending: "3E 0E 00", after: scanning, peerBefore: train),
+        [38, 1]: Trial("45 20 00", ending: "3E 0E 44", after: scanning + [createSync]),
+        [38, 2]: Trial("46 20 02 01 00", after: scanning + [createSync], peerBefore: train, patience: 2),
+        [40, 5]: Trial("59 20 03 01 00 01", after: scanning + [createSync], peerBefore: train, patience: 2),
+        // LE Add Device To, Remove Device From, Clear Periodic Advertiser List, Read its Size
+        [38, 3]: Trial("47 20 08 00 01 02 03 04 05 06 07"),
+        [38, 4]: Trial("48 20 08 00 01 02 03 04 05 06 07", after: ["47 20 08 00 01 02 03 04 05 06 07"]),
+        [38, 5]: Trial("49 20 00"),
+        [38, 6]: Trial("4A 20 00"),
         [44, 1]: Trial("74 20 02 26 01", after: fresh),  // LE Set Host Feature
         [46, 0]: Trial("7D 20 0A 01 00 04 00 00 00 00 00 90 01"),  // LE Set Default Subrate
         [46, 1]: Trial("7E 20 0C 40 00 04 00 04 00 00 00 00 00 90 01", ending: "3E 23 00"),  // LE Subrate Request
@@ -128,6 +147,16 @@ struct SupportedCommandTests {
     ]
     private static let setParameters =
         "36 20 19 01 00 00 20 00 00 20 00 00 07 00 00 00 00 00 00 00 00 00 7F 01 00 01 00 00"
+    private static let setPeriodic = "3E 20 07 01 50 00 50 00 00 00"
+    /// A peer's set that nobody can connect to, with a train.
+    private static let train =
+        fresh + [
+            "36 20 19 01 00 00 A0 00 00 A0 00 00 07 00 00 00 00 00 00 00 00 00 7F 01 00 01 00 00", setPeriodic,
+            "40 20 02 01 01", "39 20 06 01 01 01 00 00 00",
+        ]
+    private static let scanning = fresh + ["41 20 08 00 00 01 00 60 00 60 00", "42 20 06 01 00 00 00 00 00"]
+    /// Of the peripheral, A0:00:00:00:00:02 as it travels.
+    private static let createSync = "44 20 0E 00 00 00 02 00 00 00 00 A0 00 00 64 00 00"
     private static let addToResolvingList =
         "27 20 27 00 01 02 03 04 05 06" + String(repeating: " 2A", count: 32)
     private static let enableEncryption =
@@ -157,7 +186,9 @@ struct SupportedCommandTests {
         let (own, peer) = trial.asPeripheral ? (pair.peripheral, pair.central) : (pair.central, pair.peripheral)
         if !trial.asPeripheral { peer.host.longTermKey = 0x2A2A_2A2A_2A2A_2A2A_2A2A_2A2A_2A2A_2A2A }
         let exchange = Exchange(with: own)
+        for command in trial.peerBefore { peer.host.send([0x01] + command) }
         for command in trial.before { exchange.send(command) }
+        pair.world.run(for: .seconds(trial.patience))
         if let command = trial.byPeer {
             peer.host.send([0x01] + command)
             pair.world.run(for: .milliseconds(500))

@@ -80,7 +80,7 @@ package struct ConnectionSetup: Sendable {
     }
 
     /// The ppm of a class of sleep clock accuracy. Core 6.0, Vol 6, Part B, 2.3.3.1.
-    var peerClockAccuracy: Int { [500, 250, 150, 100, 75, 50, 30, 20][Int(offer.sleepClockAccuracy & 7)] }
+    var peerClockAccuracy: Int { AirTiming.clockAccuracy(offer.sleepClockAccuracy) }
 }
 
 /// What a connection tells its owner.

@@ -39,6 +39,8 @@ package struct ExtendedAdvertiser: Sendable {
         /// When it ends by itself.
         package var expiry: Instant?
         package var maxEvents: Int?
+        /// The periodic advertising of the set, of which it tells; its owner keeps it up to date.
+        package var train: PeriodicTrain?
 
         package init() {}
     }
@@ -178,6 +180,7 @@ package struct ExtendedAdvertiser: Sendable {
         payload.target = parameters.target
         payload.info = parameters.info
         payload.txPower = parameters.txPower
+        payload.sync = parameters.train?.info(at: auxiliaryStart)
         // A scannable advertisement has its data in the answer to a request.
         let data = parameters.mode == .scannable ? [] : parameters.data[...]
         state = .auxiliary

@@ -256,7 +256,7 @@ package struct Initiator: Sendable {
         var offer = ConnectIndication()
         offer.initiator = own
         offer.advertiser = peer
-        offer.accessAddress = makeAccessAddress()
+        offer.accessAddress = makeAccessAddress(using: &generator)
         offer.crcInit = UInt32.random(in: 0...0xFF_FFFF, using: &generator)
         offer.timing = timing
         offer.channels = parameters.channels
@@ -287,13 +287,13 @@ package struct Initiator: Sendable {
         }
         return UInt16(best.offset)
     }
+}
 
-    /// A random access address with the properties of Core 6.0, Vol 6, Part B, 2.1.2.
-    private mutating func makeAccessAddress() -> UInt32 {
-        while true {
-            let address = UInt32.random(in: 0...UInt32.max, using: &generator)
-            if isValidAccessAddress(address) { return address }
-        }
+/// A random access address with the properties of Core 6.0, Vol 6, Part B, 2.1.2.
+func makeAccessAddress(using generator: inout SeededGenerator) -> UInt32 {
+    while true {
+        let address = UInt32.random(in: 0...UInt32.max, using: &generator)
+        if isValidAccessAddress(address) { return address }
     }
 }
 

@@ -77,6 +77,9 @@ package struct Scanner: Sendable {
         var isScanResponse = false
     }
 
+    /// Whether somebody waits for a train: those that are heard of are kept then.
+    package var noticesTrains = false
+    package var trains: [TrainSighting] = []
     package let usesPrivateAddress: Bool
     package var resolvingList: ResolvingList
     let parameters: Parameters

@@ -17,6 +17,8 @@ package struct ExtendedDetails: Sendable {
     package var setIdentifier: UInt8?
     /// In dBm.
     package var txPower: Int8?
+    /// Of periodic advertising, in slots of 1.25 ms.
+    package var periodicInterval: UInt16?
     package var status: Status
 }
 
@@ -84,6 +86,7 @@ extension Scanner {
         payload.target = payload.target ?? trail.target
         payload.txPower = payload.txPower ?? trail.txPower
         payload.info = payload.info ?? trail.info
+        noteTrain(payload, reception)
         if trail.hasBegun || trail.isScanResponse { payload.mode = trail.mode }
         guard report(payload, trail, reception, primary: trail.primary, reports: &reports) else {
             return resume(at: now)
@@ -102,6 +105,16 @@ extension Scanner {
             return resume(at: now)
         }
         return ask(payload, trail, reception, at: now)
+    }
+
+    /// Filters of reports do not hold for trains. 4.4.3.4.
+    private mutating func noteTrain(_ payload: ExtendedPayload, _ reception: Reception) {
+        guard noticesTrains, let info = payload.sync, info.isUsable, let set = payload.info?.setIdentifier,
+            let advertiser = payload.advertiser, let party = resolvingList.recognize(advertiser)
+        else { return }
+        trains.append(
+            TrainSighting(
+                advertiser: party, setIdentifier: set, info: info, start: reception.start, mode: reception.frame.mode))
     }
 
     /// AUX_SCAN_REQ, where the advertisement has an answer to it.
@@ -169,6 +182,7 @@ extension Scanner {
                     target: payload.target, primary: primary,
                     secondary: trail == nil ? nil : reception.frame.mode.phy,
                     setIdentifier: payload.info?.setIdentifier, txPower: payload.txPower,
+                    periodicInterval: payload.sync?.interval,
                     status: payload.auxiliary == nil ? .complete : .incomplete)))
         return true
     }

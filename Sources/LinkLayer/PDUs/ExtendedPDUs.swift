@@ -57,8 +57,8 @@ package struct AdvertisingDataInfo: RawRepresentable, Hashable, Sendable {
     package var setIdentifier: UInt8 { UInt8(rawValue >> 12) }
 }
 
-/// The payload of ADV_EXT_IND, AUX_ADV_IND, AUX_CHAIN_IND, AUX_SCAN_RSP and AUX_CONNECT_RSP: those of its fields that
-/// are there.
+/// The payload of ADV_EXT_IND, AUX_ADV_IND, AUX_SYNC_IND, AUX_CHAIN_IND, AUX_SCAN_RSP and AUX_CONNECT_RSP: those of its
+/// fields that are there.
 ///
 /// Source: Core 6.0, Vol 6, Part B, 2.3.4.
 package struct ExtendedPayload: Packet {
@@ -74,6 +74,7 @@ package struct ExtendedPayload: Packet {
     package var target: DeviceAddress?
     package var info: AdvertisingDataInfo?
     package var auxiliary: AuxiliaryPointer?
+    package var sync: SyncInfo?
     /// In dBm.
     package var txPower: Int8?
     package var data: ArraySlice<UInt8> = []
@@ -85,7 +86,7 @@ package struct ExtendedPayload: Packet {
 
     private var flags: UInt8 {
         (advertiser == nil ? 0 : 1 << 0) | (target == nil ? 0 : 1 << 1) | (info == nil ? 0 : 1 << 3)
-            | (auxiliary == nil ? 0 : 1 << 4) | (txPower == nil ? 0 : 1 << 6)
+            | (auxiliary == nil ? 0 : 1 << 4) | (sync == nil ? 0 : 1 << 5) | (txPower == nil ? 0 : 1 << 6)
     }
 
     private var headerLength: Int { Self.length(flags) }
@@ -132,7 +133,9 @@ package struct ExtendedPayload: Packet {
         if flags & 1 << 4 != 0 {
             try Self.visit(&auxiliary, AuxiliaryPointer()) { value throws(PacketError) in try value.fields(&coder) }
         }
-        if flags & 1 << 5 != 0 { try Self.skip(18, &coder) }
+        if flags & 1 << 5 != 0 {
+            try Self.visit(&sync, SyncInfo()) { value throws(PacketError) in try value.fields(&coder) }
+        }
         if flags & 1 << 6 != 0 {
             try Self.visit(&txPower, 0) { value throws(PacketError) in try coder.integer("TxPower", &value) }
         }
@@ -151,20 +154,21 @@ package struct ExtendedPayload: Packet {
     private static func skip(_ count: Int, _ coder: inout some FieldCoder) throws(PacketError) {
         guard count > 0 else { return }
         var octets: [UInt8] = []
-        try coder.octets("ACAD, CTEInfo, SyncInfo", &octets, count: count)
+        try coder.octets("ACAD, CTEInfo", &octets, count: count)
     }
 
     /// The PDU as a frame, with the kinds of its addresses in the header.
     ///
     /// - Parameter kind: ``AdvertisingHeader/Kind/extended``, or AUX_CONNECT_RSP's.
     func frame(
-        _ kind: AdvertisingHeader.Kind = .extended, channel: UInt8, mode: RadioMode
+        _ kind: AdvertisingHeader.Kind = .extended, channel: UInt8, mode: RadioMode,
+        accessAddress: UInt32 = advertisingAccessAddress
     ) -> RadioFrame {
         let octets = octets
         let header = AdvertisingHeader(
             kind, sender: advertiser?.kind ?? .public, target: target?.kind, payloadCount: octets.count)
         return RadioFrame(
-            channel: channel, mode: mode, accessAddress: advertisingAccessAddress, header: header.rawValue,
+            channel: channel, mode: mode, accessAddress: accessAddress, header: header.rawValue,
             payload: octets[...])
     }
 

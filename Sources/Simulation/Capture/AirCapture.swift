@@ -1,3 +1,4 @@
+import ByteCodec
 import EventLoop
 import LinkLayer
 
@@ -23,6 +24,8 @@ package struct AirCapture {
     }
 
     private var links: [UInt32: Link] = [:]
+    /// The CRC's beginnings of periodic advertising, by access address.
+    private var trains: [UInt32: UInt32] = [:]
 
     package init() {}
 
@@ -42,9 +45,13 @@ package struct AirCapture {
 
     private mutating func content(_ packet: AirPacket) -> [UInt8] {
         let isAdvertising = packet.accessAddress == Self.advertisingAccessAddress
-        if isAdvertising { noteLink(packet) }
+        if isAdvertising {
+            noteLink(packet)
+            noteTrain(packet)
+        }
         let link = links[packet.accessAddress]
-        let crcInit = isAdvertising ? Self.advertisingCRCInit : link?.crcInit
+        let train = trains[packet.accessAddress]
+        let crcInit = isAdvertising ? Self.advertisingCRCInit : link?.crcInit ?? train
         // As whoever heard it best.
         let strength = packet.receptions.map(\.rssi).max()
 
@@ -52,6 +59,7 @@ package struct AirCapture {
         var flags: UInt16 = 0x0001 | 0x0010
         if strength != nil { flags |= 0x0002 }
         if !isAdvertising, let link { flags |= packet.sender == link.central ? 2 << 7 : 3 << 7 }
+        if train != nil { flags |= 1 << 7 }
         if crcInit != nil { flags |= 0x0400 | 0x0800 }
         var codingIndicator: [UInt8] = []
         switch packet.mode {
@@ -78,6 +86,17 @@ package struct AirCapture {
         }
         if links.count >= Self.mostLinks { links = [:] }
         links[number(14..<18)] = Link(crcInit: number(18..<21), central: packet.sender)
+    }
+
+    /// AUX_ADV_IND with SyncInfo.
+    private mutating func noteTrain(_ packet: AirPacket) {
+        // No other packet is so long and has the flag: Core 6.0, Vol 6, Part B, 2.3.4.
+        guard packet.octets.count > 3, packet.octets[0] & 0x0F == AdvertisingHeader.Kind.extended.rawValue,
+            packet.octets[2] & 0x3F > 0, packet.octets[3] & 1 << 5 != 0,
+            let sync = (try? ExtendedPayload(octets: packet.octets[2...]))?.sync
+        else { return }
+        if trains.count >= Self.mostLinks { trains = [:] }
+        trains[sync.accessAddress] = sync.crcInit
     }
 
     /// In steps of 2 MHz from 2402 MHz: Core 6.0, Vol 6, Part B, 1.4.1.

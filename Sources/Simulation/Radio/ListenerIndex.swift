@@ -5,6 +5,8 @@
 struct ListenerIndex {
     static let side = 16
     private var squares: [[Device]] = Array(repeating: [], count: side * side)
+    /// How many are in each, near to one another in memory, for most have none.
+    private var counts: [Int32] = Array(repeating: 0, count: side * side)
 
     /// The square of a place.
     ///
@@ -21,11 +23,13 @@ struct ListenerIndex {
         device.listenerSquare = index
         device.listenerPlace = squares[index].count
         squares[index].append(device)
+        counts[index] += 1
     }
 
     mutating func remove(_ device: Device) {
         let index = device.listenerSquare
         let last = squares[index].removeLast()
+        counts[index] -= 1
         if last !== device {
             squares[index][device.listenerPlace] = last
             last.listenerPlace = device.listenerPlace
@@ -39,6 +43,7 @@ struct ListenerIndex {
         for row in square.row - 1...square.row + 1 {
             for column in square.column - 1...square.column + 1 {
                 let index = (row & (Self.side - 1)) * Self.side + (column & (Self.side - 1))
+                guard counts[index] > 0 else { continue }
                 for device in squares[index] { body(device) }
             }
         }

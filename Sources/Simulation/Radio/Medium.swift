@@ -33,9 +33,10 @@ final class Medium {
     /// How far a packet is noticed at best, in metres: on the PHY that reaches farthest, and squared on each.
     private var reach = 0.1
     private var squaredReaches: [Double] = []
-    /// Within what distance another packet may disturb a reception.
-    private(set) var squaredInterferenceReach = 0.0
-    private var squaredOverlapReach = 0.0
+    /// Within what distance another packet may disturb a reception, by the mode of what is received.
+    private(set) var squaredInterferenceReaches: [Double] = []
+    /// The same from one sender to the other: the receiver is within reach of its own.
+    private var squaredOverlapReaches: [Double] = []
     /// An array to be used again: the packets in the way of a reception, in mW.
     var spareInterferers: [(start: Instant, end: Instant, power: Double)] = []
 
@@ -67,11 +68,13 @@ final class Medium {
             return reach * reach
         }
         reach = squaredReaches.max()!.squareRoot()
-        let floor = RadioMode.allCases.map { environment.interferenceFloor($0) }.min()!
-        let interferenceReach = environment.distance(atLoss: best - floor)
-        squaredInterferenceReach = interferenceReach * interferenceReach
-        // Between senders: a receiver is within reach of the one.
-        squaredOverlapReach = (reach + interferenceReach) * (reach + interferenceReach)
+        let interferenceReaches = RadioMode.allCases.map {
+            environment.distance(atLoss: best - environment.interferenceFloor($0))
+        }
+        squaredInterferenceReaches = interferenceReaches.map { $0 * $0 }
+        squaredOverlapReaches = zip(squaredReaches, interferenceReaches).map { squaredReach, interferenceReach in
+            (squaredReach.squareRoot() + interferenceReach) * (squaredReach.squareRoot() + interferenceReach)
+        }
         shadows.removeAll()
         for (channel, devices) in everything.enumerated() {
             for device in devices {
@@ -168,23 +171,25 @@ final class Medium {
         while place > firstOnAir, onAir[place - 1].end > transmission.end { place -= 1 }
         onAir.insert(transmission, at: place)
         let channel = Int(transmission.frame.channel)
-        let isHeard = !transmission.receivers.isEmpty
-        for other in onAirByChannel[channel]
-        where isHeard || other.isHeard {
-            guard other.position.squaredDistance(to: position) <= squaredOverlapReach else { continue }
-            let end = min(other.transmission.end, transmission.end)
-            if other.isHeard {
-                other.transmission.overlaps.append(
-                    .init(sender: transmission.sender, start: transmission.start, end: end))
+        // How near another sender must be to be in the way of whoever listens; nobody listens to most packets.
+        let ownReach =
+            transmission.receivers.isEmpty ? -1 : squaredOverlapReaches[Int(transmission.frame.mode.rawValue)]
+        for index in onAirByChannel[channel].indices {
+            let distance = onAirByChannel[channel][index].position.squaredDistance(to: position)
+            let isInItsWay = distance <= onAirByChannel[channel][index].squaredReach
+            guard isInItsWay || distance <= ownReach else { continue }
+            let other = onAirByChannel[channel][index].transmission
+            let end = min(other.end, transmission.end)
+            if isInItsWay {
+                other.overlaps.append(.init(sender: transmission.sender, start: transmission.start, end: end))
             }
-            if isHeard {
-                transmission.overlaps.append(
-                    .init(sender: other.transmission.sender, start: transmission.start, end: end))
+            if distance <= ownReach {
+                transmission.overlaps.append(.init(sender: other.sender, start: transmission.start, end: end))
             }
         }
         transmission.place = onAirByChannel[channel].count
         onAirByChannel[channel].append(
-            Occupation(position: position, isHeard: isHeard, transmission: transmission))
+            Occupation(position: position, squaredReach: ownReach, transmission: transmission))
     }
 
     private func removeFirstOnAir() -> Transmission {

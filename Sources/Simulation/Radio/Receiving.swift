@@ -30,8 +30,8 @@ extension Medium {
         others.removeAll(keepingCapacity: true)
         let place = receiver.position
         let floor = environment.interferenceFloor(transmission.frame.mode)
-        for overlap in transmission.overlaps
-        where overlap.sender.position.squaredDistance(to: place) <= squaredInterferenceReach {
+        let reach = squaredInterferenceReaches[Int(transmission.frame.mode.rawValue)]
+        for overlap in transmission.overlaps where overlap.sender.position.squaredDistance(to: place) <= reach {
             let strength = strength(of: overlap.sender, at: receiver)
             if strength >= floor { others.append((overlap.start, overlap.end, Decibels.ratio(strength))) }
         }

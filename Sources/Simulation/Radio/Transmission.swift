@@ -56,7 +56,7 @@ final class Transmission {
 /// A transmission as the others on its channel see it; most of them need no look at anything else.
 struct Occupation {
     var position: Position
-    /// Whether anybody listens to it.
-    var isHeard: Bool
+    /// How near another sender must be to be in the way of whoever listens, squared; negative if nobody does.
+    var squaredReach: Double
     var transmission: Transmission
 }

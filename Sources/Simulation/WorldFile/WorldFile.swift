@@ -158,7 +158,8 @@ package struct WorldFile: Sendable {
 
 extension WorldFile {
     private static let common = [
-        "name", "address", "position", "path", "mtu", "power", "antenna", "packetsPerEvent", "links", "faults", "events",
+        "name", "address", "position", "path", "mtu", "power", "antenna", "packetsPerEvent", "links", "faults",
+        "events",
     ]
 
     private static func device(

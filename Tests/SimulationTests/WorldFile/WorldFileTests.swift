@@ -108,8 +108,8 @@ struct WorldFileTests {
             }
         }
         played.world.run(for: .seconds(5))
-        // At 10 m an office with an exponent of 3 takes 40.2 + 30 dB; the phone's antenna gives 2 of them back. The pocket
-        // takes 5 and 15, the body before the front 15.
+        // At 10 m an office with an exponent of 3 takes 40.2 + 30 dB; the phone's antenna gives 2 of them back. The
+        // pocket takes 5 and 15, the body before the front 15.
         #expect(strengths["Back"] == [-68])
         #expect(strengths["Pocket"] == [-88])
         #expect(strengths["Front"] == [-83])
