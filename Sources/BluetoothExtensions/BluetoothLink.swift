@@ -35,6 +35,32 @@ public struct BluetoothLink {
             }
         }
     }
+
+    /// Writes several values, all of them or none, as Reliable Writes (Core 6.0, Vol 3, Part G, 4.9.5).
+    ///
+    /// Characteristics say in their extended properties whether they take it; `.write` is needed too. The peer is a
+    /// peripheral, and `manager` a central manager.
+    ///
+    /// - Parameters:
+    ///   - values: at most 512 octets each.
+    ///   - completion: gets `nil` when the peer has taken all of them.
+    public func writeReliably(
+        _ values: [(characteristic: CBCharacteristic, value: Data)], completion: @escaping ((any Error)?) -> Void
+    ) {
+        let writes = values.compactMap { characteristic, value in
+            (peer as? CBPeripheral)?.valueHandle(of: characteristic).map { AttributeWrite($0, Array(value)) }
+        }
+        guard writes.count == values.count, !writes.isEmpty else { return completion(CBError(.invalidHandle)) }
+        manager.askHost(.writeReliably(peer.hostPeer, writes)) { answer in
+            if case .success = answer { completion(nil) } else { completion(answer.problem) }
+        }
+    }
+
+    /// Opens an L2CAP channel in Enhanced Credit Based Flow Control Mode, for peers that offer it only so. The
+    /// peripheral's delegate gets it, as one that `openL2CAPChannel` opens.
+    public func openEnhancedL2CAPChannel(_ psm: CBL2CAPPSM) {
+        (peer as? CBPeripheral)?.openChannel(psm, isEnhanced: true)
+    }
 }
 
 /// How things stand on a link.

@@ -29,6 +29,12 @@ package final class FaultRun {
         package var streamed = 0
         /// Writes with response that were confirmed.
         package var writes = 0
+        /// Several at once, all or none.
+        package var reliableWrites = 0
+        /// Channels of the newer kind that were enlarged.
+        package var enlargements = 0
+        /// The most requests about attributes that could be under way at once.
+        package var bearers = 1
         /// Values that were notified or indicated.
         package var values = 0
 
@@ -41,6 +47,9 @@ package final class FaultRun {
             sum.channels += right.channels
             sum.streamed += right.streamed
             sum.writes += right.writes
+            sum.reliableWrites += right.reliableWrites
+            sum.enlargements += right.enlargements
+            sum.bearers = max(sum.bearers, right.bearers)
             sum.values += right.values
             return sum
         }

@@ -39,7 +39,9 @@ final class Player: @unchecked Sendable {
     private var watch = PromiseWatch()
     private var isResting = false
     private var lastNumber: UInt64 = 0
-    private var writes: [RequestNumber: UInt32] = [:]
+    /// The numbers of the values that are being written.
+    private var writes: [RequestNumber: [UInt32]] = [:]
+    private var enlargements: Set<RequestNumber> = []
     /// What was asked for where it matters when the answer comes.
     private var definitions: [RequestNumber: ServiceDefinition] = [:]
     var surroundings = Surroundings()
@@ -68,6 +70,12 @@ final class Player: @unchecked Sendable {
         isResting = true
         open()
         readAll()
+        // A link on which nothing happens is rarely to be heard, and costs little.
+        later(.seconds(2)) { player in
+            guard player.isLinkUp else { return }
+            let slow = ConnectionPreference(intervalSlots: 800...800, latency: 0, supervisionTimeout: 600)
+            player.ask(.updateConnectionParameters(player.peer, slow))
+        }
     }
 
     // MARK: The client
@@ -100,6 +108,7 @@ final class Player: @unchecked Sendable {
         watch = PromiseWatch()
         writes = [:]
         definitions = [:]
+        enlargements = []
         surroundings = Surroundings()
     }
 
@@ -114,8 +123,11 @@ final class Player: @unchecked Sendable {
             let number = RequestNumber(lastNumber)
             log.note(name, "asks \(lastNumber): \(request)")
             watch.began(number, request)
-            if case .write(_, _, let value, withResponse: true) = request {
-                writes[number] = WriteLedger.number(of: value)
+            switch request {
+            case .write(_, _, let value, withResponse: true): writes[number] = [WriteLedger.number(of: value)]
+            case .enlargeChannel: enlargements.insert(number)
+            case .writeReliably(_, let parts): writes[number] = parts.map { WriteLedger.number(of: $0.value) }
+            default: break
             }
             if case .addService(let definition) = request { definitions[number] = definition }
             host.submit(request, number: number, client: id, at: hosted.world.now)
@@ -176,6 +188,7 @@ extension Player {
             if let channel = watch.closed(by: number) { ended(channel) }
             writes[number] = nil
             definitions[number] = nil
+            enlargements.remove(number)
         case .writeRequested(let request):
             checkGuard(of: request.parts.map(\.characteristic), for: request.central)
             enter(request)
@@ -196,10 +209,12 @@ extension Player {
     }
 
     private func succeeded(_ answer: HostAnswer, _ number: RequestNumber) {
-        if let write = writes[number] {
-            common.writes.confirm(write)
-            reached.writes += 1
+        if let written = writes[number] {
+            for write in written { common.writes.confirm(write) }
+            reached.writes += written.count
+            if written.count > 1 { reached.reliableWrites += 1 }
         }
+        if enlargements.contains(number) { reached.enlargements += 1 }
         switch answer {
         case .services(let found): surroundings.services = found
         case .characteristics(let found): surroundings.characteristics = found
@@ -213,15 +228,21 @@ extension Player {
             surroundings.psms.append(psm)
             board.offer(psm, of: own)
         case .channel(let channel): began(channel)
+        case .link(let status): reached.bearers = max(reached.bearers, status.attributeBearers)
         case .bonds(let bonds): if !bonds.isEmpty { surroundings.bonds = bonds }
         case .outOfBand(let share): board.shares[own] = share
-        case .done, .connected, .value, .rssi, .includedServices, .descriptors, .advertising, .link, .openWork: break
+        case .done, .connected, .value, .rssi, .includedServices, .descriptors, .advertising, .openWork: break
         }
     }
 
     private func enter(_ request: ServerWriteRequest) {
-        let value = request.parts.sorted { $0.offset < $1.offset }.flatMap(\.value)
-        (request.needsResponse ? common.writes : common.commands).arrived(value)
+        // Each value begins at 0, and its other parts follow.
+        var values: [[UInt8]] = []
+        for part in request.parts {
+            if part.offset == 0 || values.isEmpty { values.append([]) }
+            values[values.count - 1] += part.value
+        }
+        for value in values { (request.needsResponse ? common.writes : common.commands).arrived(value) }
     }
 
     /// What is for encrypted links is used on such ones only.

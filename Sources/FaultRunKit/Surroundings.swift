@@ -126,7 +126,8 @@ extension Player {
     private func use(_ characteristic: RemoteCharacteristic) -> HostRequest {
         // What belongs to the peer's host takes writes that no program hears of, as Client Supported Features does.
         guard Self.programTypes.contains(characteristic.uuid) else { return .read(peer, characteristic.value) }
-        return switch generator.next(below: 8) {
+        return switch generator.next(below: 9) {
+        case 8: writeReliably()
         case 0, 1: .read(peer, characteristic.value)
         case 2: .write(peer, characteristic.value, value: commandLedger.newValue(length: 8).value, withResponse: false)
         case 3: .subscribe(peer, characteristic, .notifications)
@@ -134,6 +135,15 @@ extension Player {
         case 5: .discoverDescriptors(peer, of: characteristic)
         default: .write(peer, characteristic.value, value: newWriteValue(), withResponse: true)
         }
+    }
+
+    /// Two or three values, with a number each.
+    private func writeReliably() -> HostRequest {
+        let own = surroundings.characteristics.filter { Self.programTypes.contains($0.uuid) }
+        let writes = (0..<2 + generator.next(below: 2)).map { _ in
+            AttributeWrite(own[generator.next(below: own.count)].value, newWriteValue())
+        }
+        return .writeReliably(peer, writes)
     }
 
     // MARK: Security
@@ -174,10 +184,16 @@ extension Player {
             guard surroundings.channels.count < 4 else { return nil }
             // Now and then one that nobody offers.
             let isThere = generator.isChosen(outOf100: 90)
-            return (isThere ? chosen(board.offers(of: peer)) : 0x00F7).map { .openChannel(peer, psm: $0) }
+            let isEnhanced = generator.isChosen(outOf100: 50)
+            return (isThere ? chosen(board.offers(of: peer)) : 0x00F7).map {
+                .openChannel(peer, psm: $0, isEnhanced: isEnhanced)
+            }
         case 4:
-            return chosen(surroundings.channels).flatMap { channel in
-                generator.isChosen(outOf100: 30) ? .closeChannel(channel.open.number) : nil
+            return chosen(surroundings.channels).map { channel in
+                // Smaller than now is refused here, and so is any change of a channel of the older kind.
+                generator.isChosen(outOf100: 30)
+                    ? .closeChannel(channel.open.number)
+                    : .enlargeChannel(channel.open.number, mtu: UInt16(3900 + generator.next(below: 3000)))
             }
         case 5: return readSome()
         default:

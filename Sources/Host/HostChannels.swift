@@ -11,7 +11,9 @@ extension Host {
         switch request {
         case .publishChannel(let requiresEncryption): publishChannel(requiresEncryption, for: key)
         case .unpublishChannel(let psm): unpublishChannel(psm, for: key, at: now)
-        case .openChannel(let peer, let psm): openChannel(peer, psm, for: key, at: now)
+        case .openChannel(let peer, let psm, let isEnhanced):
+            openChannel(peer, psm, isEnhanced ? .enhanced : .leCreditBased, for: key, at: now)
+        case .enlargeChannel(let number, let mtu): enlarge(number, mtu: mtu, for: key, at: now)
         case .send(let number, let octets): send(octets, on: number, for: key, at: now)
         case .received(let number, let count): received(count, on: number, for: key, at: now)
         case .closeChannel(let number): closeChannel(number, for: key, at: now)
@@ -49,10 +51,21 @@ extension Host {
 
     // MARK: Opening and closing
 
-    func openChannel(_ peer: PeerID, _ psm: UInt16, for key: RequestKey, at now: Instant) {
+    private func openChannel(
+        _ peer: PeerID, _ psm: UInt16, _ mode: ChannelMode, for key: RequestKey, at now: Instant
+    ) {
         guard let index = heldLink(peer, by: key.client) else { return fail(key, .notConnected) }
         let id = open(.request(key), onLink: index)
-        signal(.open(id: id, spsm: psm, mode: .leCreditBased, count: 1), onLink: index, at: now)
+        signal(.open(id: id, spsm: psm, mode: mode, count: 1), onLink: index, at: now)
+    }
+
+    private func enlarge(_ number: ChannelNumber, mtu: UInt16, for key: RequestKey, at now: Instant) {
+        guard let entry = channels.entry(number, of: key.client), let index = linkIndex(handle: entry.handle),
+            let information = links[index].signalling.information(entry.channel)
+        else { return fail(key, .channelClosed) }
+        let id = open(.request(key), onLink: index)
+        let mps = UInt16(information.ownMPS)
+        signal(.reconfigure(id: id, [entry.channel], mtu: mtu, mps: mps), onLink: index, at: now)
     }
 
     private func closeChannel(_ number: ChannelNumber, for key: RequestKey, at now: Instant) {
@@ -162,6 +175,13 @@ extension Host {
         fail(key, HostFailure(failure))
     }
 
+    func channelReconfigured(_ failure: ChannelFailure?, by id: UInt64, onLink handle: UInt16) {
+        guard let index = linkIndex(handle: handle),
+            case .request(let key) = links[index].purposes.removeValue(forKey: id)
+        else { return }
+        if let failure { fail(key, HostFailure(failure)) } else { finish(key, .success(.done)) }
+    }
+
     func channelAccepted(_ channel: ChannelID, onLink handle: UInt16, at now: Instant) {
         guard let index = linkIndex(handle: handle),
             let psm = links[index].signalling.information(channel)?.spsm
@@ -229,8 +249,11 @@ extension HostFailure {
         case .rejected: self = .channelRefused(result: nil)
         case .timedOut: self = .timedOut
         case .illegalAnswer: self = .illegalAnswer("The peer's answer about a channel contradicts itself.")
-        case .notPossible, .notReconfigured:
-            self = .invalidParameters("The link has no channel left, or the PSM is not in 0x0001...0x00FF.")
+        case .notReconfigured(let result):
+            self = .invalidParameters("The peer does not agree to the sizes of the channel: \(result.rawValue).")
+        case .notPossible:
+            self = .invalidParameters(
+                "The link has no channel left, the PSM is not in 0x0001...0x00FF, or the channel cannot be so.")
         }
     }
 

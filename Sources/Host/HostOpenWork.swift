@@ -59,12 +59,14 @@ extension HostRequest {
         case .connect(let peer), .disconnect(let peer), .updateConnectionParameters(let peer, _),
             .discoverServices(let peer, _), .discoverIncludedServices(let peer, _),
             .discoverCharacteristics(let peer, _), .discoverDescriptors(let peer, _), .read(let peer, _),
-            .write(let peer, _, _, withResponse: true), .subscribe(let peer, _, _), .openChannel(let peer, _),
+            .write(let peer, _, _, withResponse: true), .writeReliably(let peer, _), .subscribe(let peer, _, _),
+            .openChannel(let peer, _, _),
             .security(.secure(let peer, _)):
             .peer(peer)
         case .startScan, .stopScan, .readRSSI, .readLink, .write, .addService, .removeService, .removeAllServices,
             .respond, .startExtendedAdvertising, .stopExtendedAdvertising,
-            .notify, .publishChannel, .unpublishChannel, .send, .received, .closeChannel, .startAdvertising,
+            .notify, .publishChannel, .unpublishChannel, .enlargeChannel, .send, .received, .closeChannel,
+            .startAdvertising,
             .stopAdvertising, .listOpenWork, .security:
             .controller
         }
@@ -88,13 +90,15 @@ extension HostRequest {
         case .write(_, let handle, _, withResponse: true): "writing the value at handle \(handle.rawValue)"
         case .write(_, let handle, _, withResponse: false):
             "handing over a write without response to handle \(handle.rawValue)"
+        case .writeReliably(_, let writes): "writing \(writes.count) values, all or none"
         case .subscribe(_, let characteristic, _): "subscribing to handle \(characteristic.value.rawValue)"
         case .addService: "publishing a service"
         case .removeService, .removeAllServices: "withdrawing services"
         case .respond: "replying"
         case .notify(let handle, _, _): "notifying the value at handle \(handle.rawValue)"
         case .publishChannel, .unpublishChannel: "offering a channel"
-        case .openChannel(_, let psm): "opening a channel of PSM \(psm)"
+        case .openChannel(_, let psm, _): "opening a channel of PSM \(psm)"
+        case .enlargeChannel(let number, _): "enlarging channel \(number.rawValue)"
         case .send(let number, let octets): "sending \(octets.count) octets on channel \(number.rawValue)"
         case .received: "taking octets of a channel"
         case .closeChannel(let number): "closing channel \(number.rawValue)"

@@ -50,7 +50,7 @@ extension Host {
             case .received(let channel, let sdu): channelReceived(sdu, on: channel, onLink: handle, at: now)
             case .closed(let channel, let end, let unsent):
                 channelEnded(channel, end, unsent: unsent, onLink: handle, at: now)
-            case .reconfigured: break
+            case .reconfigured(let id, let failure): channelReconfigured(failure, by: id, onLink: handle)
             case .peerTakesMore(let channel): bearerWidened(channel, onLink: handle, at: now)
             }
         }

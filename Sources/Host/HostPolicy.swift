@@ -215,12 +215,15 @@ extension HostRequest {
     var role: ClientRole? {
         switch self {
         case .startScan, .stopScan, .connect, .disconnect, .readRSSI, .discoverServices, .discoverIncludedServices,
-            .discoverCharacteristics, .discoverDescriptors, .read, .write, .subscribe, .openChannel:
+            .discoverCharacteristics, .discoverDescriptors, .read, .write, .writeReliably, .subscribe,
+            .openChannel:
             .central
         case .addService, .removeService, .removeAllServices, .respond, .notify, .startAdvertising, .stopAdvertising,
             .startExtendedAdvertising, .stopExtendedAdvertising, .publishChannel, .unpublishChannel:
             .peripheral
-        case .updateConnectionParameters, .readLink, .send, .received, .closeChannel, .security, .listOpenWork: nil
+        case .updateConnectionParameters, .readLink, .enlargeChannel, .send, .received, .closeChannel, .security,
+            .listOpenWork:
+            nil
         }
     }
 }

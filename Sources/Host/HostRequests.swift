@@ -20,13 +20,13 @@ extension Host {
         case .connect, .disconnect, .readRSSI, .readLink, .updateConnectionParameters:
             submitLink(request, key, at: now)
         case .discoverServices, .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read,
-            .write, .subscribe:
+            .write, .writeReliably, .subscribe:
             submitProcedure(request, key, at: now)
         case .addService, .removeService, .removeAllServices, .respond, .notify:
             submitServer(request, key, at: now)
         case .security(let command): submitSecurity(command, key, at: now)
         case .listOpenWork: finish(key, .success(.openWork(openWork(at: now))))
-        case .publishChannel, .unpublishChannel, .openChannel, .send, .received, .closeChannel:
+        case .publishChannel, .unpublishChannel, .openChannel, .enlargeChannel, .send, .received, .closeChannel:
             submitChannel(request, key, at: now)
         }
     }
@@ -92,6 +92,9 @@ extension Host {
             start(.write(handle.rawValue, value: value), on: peer, for: key, at: now)
         case .write(let peer, let handle, let value, withResponse: false):
             writeWithoutResponse(peer, handle.rawValue, value, for: key, at: now)
+        case .writeReliably(let peer, let writes):
+            let parts = writes.map { GATTWritePart(handle: $0.handle.rawValue, offset: 0, value: $0.value) }
+            start(.reliableWrite(parts), on: peer, for: key, at: now)
         case .subscribe(let peer, let characteristic, let kind):
             start(
                 .subscribe(GATTCharacteristic(characteristic), GATTSubscription(kind)), on: peer, for: key, at: now)

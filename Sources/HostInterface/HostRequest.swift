@@ -33,6 +33,9 @@ package enum HostRequest: Equatable, Sendable {
     /// Answer with response: `.done` from the peer; long values go by Prepare and Execute Write. Without response:
     /// `.done` once the controller has taken it, so that open requests are the back-pressure.
     case write(PeerID, AttributeHandle, value: [UInt8], withResponse: Bool)
+    /// Several values, all of them or none, each by its Prepare Writes and checked by what the peer sends back (Core
+    /// 6.0, Vol 3, Part G, 4.9.5). Answer: `.done`.
+    case writeReliably(PeerID, [AttributeWrite])
     /// Finds the Client Characteristic Configuration descriptor and writes it. Answer: `.done`, or
     /// `.failure(.noConfigurationDescriptor)`.
     case subscribe(PeerID, RemoteCharacteristic, SubscriptionKind)
@@ -53,7 +56,12 @@ package enum HostRequest: Equatable, Sendable {
     // stays so while the radio is off. To withdraw it ends its open channels.
     case publishChannel(requiresEncryption: Bool)
     case unpublishChannel(psm: UInt16)
-    case openChannel(PeerID, psm: UInt16)
+    /// - Parameter isEnhanced: by the newer of the two kinds of request, whose channels can be enlarged (Core 6.0,
+    ///   Vol 3, Part A, 4.25).
+    case openChannel(PeerID, psm: UInt16, isEnhanced: Bool = false)
+    /// This side takes SDUs of `mtu` octets on an enhanced channel from now on, more than before. Answer: `.done` when
+    /// the peer has agreed.
+    case enlargeChannel(ChannelNumber, mtu: UInt16)
     /// Octets of a stream. Answer: `.done` once the controller has taken all of them, which waits for the peer's
     /// credits, so that open requests are the back-pressure; `.failure(.channelClosed)` if the channel ends before.
     case send(ChannelNumber, [UInt8])

@@ -1,5 +1,16 @@
 package import BluetoothTypes
 
+/// A new value for an attribute of a peer.
+package struct AttributeWrite: Equatable, Sendable {
+    package var handle: AttributeHandle
+    package var value: [UInt8]
+
+    package init(_ handle: AttributeHandle, _ value: [UInt8]) {
+        self.handle = handle
+        self.value = value
+    }
+}
+
 /// A service of a peer, by its handles.
 package struct RemoteService: Hashable, Sendable {
     package var uuid: BluetoothUUID

@@ -11,6 +11,8 @@ extension Signalling {
         package var peerMTU: Int
         /// The longest SDU that this side takes.
         package var ownMTU: Int
+        /// The longest payload of a frame that this side takes.
+        package var ownMPS: Int
         /// How long the pieces of a stream of octets should be.
         package var bestLength: Int
     }
@@ -19,7 +21,8 @@ extension Signalling {
         guard let index = channel(id), channels[index].state == .open else { return nil }
         return ChannelInformation(
             spsm: channels[index].spsm, mode: channels[index].mode, peerMTU: Int(channels[index].peerMTU),
-            ownMTU: Int(channels[index].capacity.mtu), bestLength: channels[index].bestLength)
+            ownMTU: Int(channels[index].capacity.mtu), ownMPS: Int(channels[index].capacity.mps),
+            bestLength: channels[index].bestLength)
     }
 
     /// SDUs that wait for the peer's credits.

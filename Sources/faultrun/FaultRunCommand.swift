@@ -132,8 +132,12 @@ struct FaultRunCommand {
         for complaint in tally.complaints { print(complaint) }
         print("\(tally.requests) requests, \(tally.events) events, \(tally.faults) faults in \(seeds) worlds:")
         let reached = tally.reached
-        print("    \(reached.encryptions) links encrypted, \(reached.bonds) bonds, \(reached.writes) writes confirmed")
-        print("    \(reached.values) values heard, \(reached.channels) ends of channels, \(reached.streamed) octets")
+        print(
+            "    \(reached.encryptions) links encrypted, \(reached.bonds) bonds, \(reached.writes) values written, "
+                + "\(reached.reliableWrites) times several at once")
+        print(
+            "    \(reached.values) values heard, \(reached.channels) ends of channels, \(reached.streamed) octets, "
+                + "\(reached.enlargements) channels enlarged, up to \(reached.bearers) bearers")
         let failed = tally.failed.count + tally.complaints.count
         print("\(Int(seeds) - tally.failed.count) passed, \(failed) failed")
         return failed == 0 ? 0 : 1

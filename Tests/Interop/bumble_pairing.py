@@ -9,8 +9,9 @@ import os
 
 from bumble.att import ATT_Error
 from bumble.core import UUID, AdvertisingData
-from bumble.device import Device, Peer
+from bumble.device import Device, DeviceConfiguration, Peer
 from bumble.gatt import Characteristic, CharacteristicValue, Service
+from bumble.gatt_client import Client
 from bumble.hci import Address, HCI_Error
 from bumble.keys import JsonKeyStore
 from bumble.pairing import PairingConfig, PairingDelegate
@@ -74,7 +75,11 @@ class Host:
     def __init__(self, hci, options):
         self.options = options
         self.exchange = Exchange(options.exchange)
-        self.device = Device.with_hci("Bumble", Address(options.address), hci.source, hci.sink)
+        configuration = DeviceConfiguration(
+            name="Bumble", address=Address(options.address), eatt_enabled=options.eatt, classic_enabled=False)
+        self.device = Device.from_config_with_hci(configuration, hci.source, hci.sink)
+        if options.eatt:
+            self.watch_bearers()
         # Without a name of its own it takes the only bonds that are there: those of another stack.
         self.device.keystore = JsonKeyStore(None if options.address != ADDRESS else "bumble", options.keystore)
         self.oob = None
@@ -93,6 +98,18 @@ class Host:
             sc=not self.options.legacy, mitm=self.options.capability != "none", bonding=True,
             delegate=Person(self.options.capability, self.exchange),
             identity_address_type=PairingConfig.AddressType.RANDOM, oob=self.oob)
+
+    def watch_bearers(self):
+        """Says what comes on bearers that are channels of their own, and how it is answered."""
+        server = self.device.gatt_server
+        on_pdu = server.on_gatt_pdu
+
+        def heard(bearer, pdu):
+            if hasattr(bearer, "source_cid"):
+                say(f"ON BEARER 0x{bearer.source_cid:04X}", pdu.name)
+            on_pdu(bearer, pdu)
+
+        server.on_gatt_pdu = heard
 
     def watch(self, connection):
         say("CONNECTED")
@@ -153,6 +170,11 @@ class Host:
                 say(f"REFUSED 0x{error.error_code:02X}")
             await asyncio.wait_for(connection.pair(), STEP_LIMIT)
         say("VALUE", bytes(await asyncio.wait_for(value.read_value(), STEP_LIMIT)).decode())
+        if self.options.eatt:
+            clients = await asyncio.wait_for(Client.connect_eatt(connection, count=2), STEP_LIMIT)
+            answers = await asyncio.wait_for(
+                asyncio.gather(*(client.read_value(value.handle) for client in clients)), STEP_LIMIT)
+            say("ON BEARERS", *(bytes(answer).decode() for answer in answers))
         # Keys may still be on their way.
         await asyncio.sleep(0.3)
         await asyncio.wait([asyncio.ensure_future(connection.disconnect())], timeout=STEP_LIMIT)
@@ -166,6 +188,7 @@ async def main():
     arguments.add_argument("--address", default=ADDRESS)
     arguments.add_argument("--legacy", action="store_true")
     arguments.add_argument("--bonded", action="store_true")
+    arguments.add_argument("--eatt", action="store_true")
     arguments.add_argument("--oob", choices=["one", "both"])
     arguments.add_argument("--keystore", required=True)
     arguments.add_argument("--exchange", required=True)

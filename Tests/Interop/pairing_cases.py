@@ -170,10 +170,41 @@ def our_air_pairs_two_bumble_hosts(case):
     expect(peripheral.output.count("PAIRED") == 1, f"They paired anew.\n{peripheral.shown()}")
 
 
+def bumbles_server_is_asked_on_several_bearers(case):
+    """Our central pairs, opens enhanced bearers, and asks three things at once."""
+    both = Pair(case, RootCanal(case), "just works", False, True)
+    bumble = case.peer(
+        "bumble_pairing.py", both.air.for_bumble, "peripheral", *both.options("none"), "--eatt", "--keystore",
+        os.path.join(both.folder, "keys.json"))
+    bumble.wait_for("READY", LIMIT)
+    ours = case.ours(
+        "pairing-host", "central", *both.options("none"), "--bearers", radio=both.air.for_us,
+        environment={"BLE_ADDRESS": ADDRESS})
+    expect(ours.finish(LIMIT) == 0, f"We failed.\n{ours.shown()}\n{bumble.shown()}")
+    expect("BEARERS 3\n" in ours.output, f"We have no bearers.\n{ours.shown()}\n{bumble.shown()}")
+    for line in ("AGAIN secret", "SERVICES 3", "DESCRIPTORS 0"):
+        expect(line in ours.output, f"There is no {line}.\n{ours.shown()}\n{bumble.shown()}")
+    for number in ("0x0040", "0x0041"):
+        bumble.wait_for(f"ON BEARER {number}", 5)
+
+
+def our_server_is_asked_on_several_bearers(case):
+    """Bumble's central pairs, opens enhanced bearers, and reads on both at once."""
+    both = Pair(case, RootCanal(case), "just works", False, False)
+    ours = both.ours()
+    ours.wait_for("READY", LIMIT)
+    bumble = case.peer(
+        "bumble_pairing.py", both.air.for_bumble, "central", *both.options("none"), "--eatt", "--keystore",
+        os.path.join(both.folder, "keys.json"))
+    expect(bumble.finish(LIMIT) == 0, f"Bumble failed.\n{bumble.shown()}\n{ours.shown()}")
+    expect("ON BEARERS secret secret" in bumble.output, f"No answers.\n{bumble.shown()}\n{ours.shown()}")
+
+
 PAIRING_CASES = [
     case_for(air, method, is_legacy, ours_is_central)
     for air in (RootCanal, OurAir)
     for ours_is_central in (True, False)
     for is_legacy in (False, True)
     for method in (LEGACY_LEVELS if is_legacy else METHODS)
-] + [bumbles_bond_moves_to_our_host, our_bond_moves_to_bumble, our_air_pairs_two_bumble_hosts]
+] + [bumbles_bond_moves_to_our_host, our_bond_moves_to_bumble, our_air_pairs_two_bumble_hosts,
+     bumbles_server_is_asked_on_several_bearers, our_server_is_asked_on_several_bearers]

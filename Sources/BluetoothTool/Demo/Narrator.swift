@@ -100,8 +100,8 @@ extension Narrator {
         case .startScan, .stopScan, .readRSSI, .readLink, .updateConnectionParameters, .discoverServices,
             .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read, .addService,
             .removeService, .removeAllServices, .notify, .startAdvertising, .stopAdvertising, .startExtendedAdvertising,
-            .stopExtendedAdvertising, .publishChannel, .unpublishChannel, .openChannel, .received, .closeChannel,
-            .security, .listOpenWork:
+            .stopExtendedAdvertising, .publishChannel, .unpublishChannel, .openChannel, .enlargeChannel, .received,
+            .closeChannel, .writeReliably, .security, .listOpenWork:
             break  // Told by its answer, or by the other side.
         }
     }
@@ -182,7 +182,7 @@ extension Narrator {
             sent(nil, "published \(definition.uuid)", nil, list(definition.characteristics.map(\.uuid)))
         case (.startAdvertising, .advertising(let placement)): advertising(placement)
         case (.publishChannel, .channelPublished(let psm)): sent(nil, "published a channel", nil, "PSM \(psm)")
-        case (.openChannel(let peer, _), .channel(let channel)):
+        case (.openChannel(let peer, _, _), .channel(let channel)):
             channelPeers[channel.number] = peer
             received(peer, "channel opened", nil, "PSM \(channel.psm)")
         default: break  // The rest is `.done`.
@@ -210,6 +210,7 @@ extension Narrator {
                 (peer, "discovery")
             case .read(let peer, let handle): (peer, "read \(uuid(handle, of: peer))")
             case .write(let peer, let handle, _, _): (peer, "write \(uuid(handle, of: peer))")
+            case .writeReliably(let peer, _): (peer, "write several values")
             case .subscribe(let peer, let characteristic, _): (peer, "subscribe \(characteristic.uuid)")
             case .readRSSI(let peer): (peer, "signal strength")
             case .readLink(let peer): (peer, "state of the link")
@@ -224,8 +225,9 @@ extension Narrator {
             case .security: (nil, "security")
             case .listOpenWork: (nil, "list what waits")
             case .publishChannel, .unpublishChannel: (nil, "publish a channel")
-            case .openChannel(let peer, let psm): (peer, "open a channel to PSM \(psm)")
-            case .send(let number, _), .received(let number, _), .closeChannel(let number):
+            case .openChannel(let peer, let psm, _): (peer, "open a channel to PSM \(psm)")
+            case .send(let number, _), .received(let number, _), .closeChannel(let number),
+                .enlargeChannel(let number, _):
                 (channelPeers[number], "channel")
             }
         received(subject.peer, subject.what + " failed", nil, failure.words)

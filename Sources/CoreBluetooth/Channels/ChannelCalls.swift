@@ -36,8 +36,9 @@ final class ChannelRegistry: @unchecked Sendable {
 }
 
 extension CBPeripheral {
-    func openChannel(_ psm: CBL2CAPPSM) {
-        ask(.openChannel(peer, psm: psm)) { peripheral, answer in
+    /// - Parameter isEnhanced: by the newer kind of request, which Apple's API does not offer.
+    package func openChannel(_ psm: CBL2CAPPSM, isEnhanced: Bool = false) {
+        ask(.openChannel(peer, psm: psm, isEnhanced: isEnhanced)) { peripheral, answer in
             var channel: CBL2CAPChannel?
             if case .success(.channel(let open)) = answer {
                 channel = CBL2CAPChannel(open, to: peripheral, line: peripheral.line)

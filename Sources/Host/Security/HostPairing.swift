@@ -200,7 +200,7 @@ extension Host {
 
     func tryAgain(_ key: RequestKey, at now: Instant) {
         guard let request = requests.request(key) else { return }
-        if case .openChannel(let peer, let psm) = request { return openChannel(peer, psm, for: key, at: now) }
+        if case .openChannel = request { return submitChannel(request, key, at: now) }
         submitProcedure(request, key, at: now)
     }
 }

@@ -6,6 +6,8 @@ struct Options {
     var capability = PairingCapability.none
     var isLegacy = false
     var exchange = ""
+    /// Whether the central waits for enhanced bearers and uses them all at once.
+    var usesBearers = false
     /// Out-of-band data: this side's goes to the peer, and with `both` the peer's is taken.
     var outOfBand: String?
     /// A key store of Bumble's to take bonds from before anything else, or to write them to at the end.
@@ -19,6 +21,7 @@ struct Options {
             switch option {
             case "--capability": capability = Self.capability(rest.popFirst() ?? "")
             case "--legacy": isLegacy = true
+            case "--bearers": usesBearers = true
             case "--exchange": exchange = rest.popFirst() ?? ""
             case "--oob": outOfBand = rest.popFirst()
             case "--import": importsFrom = rest.popFirst()

@@ -10,6 +10,8 @@ final class PairingHost: NSObject, @unchecked Sendable {
     private var peripheral: CBPeripheralManager?
     private var security: BluetoothSecurity?
     private var remote: CBPeripheral?
+    /// Answers that are still to come of those that were asked for at once.
+    private var missing = 0
     private let service = CBMutableService(type: CBUUID(string: "FFF0"), primary: true)
 
     init(options: Options) { self.options = options }
@@ -132,6 +134,10 @@ extension PairingHost: CBCentralManagerDelegate {
 
 extension PairingHost: CBPeripheralDelegate {
     func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+        if missing > 0 {
+            say("SERVICES \(peripheral.services?.count ?? -1)")
+            return answered(on: peripheral)
+        }
         guard let service = peripheral.services?.first else { return say("NO SERVICE \(show(error))") }
         peripheral.discoverCharacteristics(nil, for: service)
     }
@@ -147,11 +153,55 @@ extension PairingHost: CBPeripheralDelegate {
         _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
     ) {
         if let error { say("ERROR \(show(error))") }
-        if let value = characteristic.value { say("VALUE \(String(decoding: value, as: UTF8.self))") }
+        let isAgain = missing > 0
+        if let value = characteristic.value {
+            say("\(isAgain ? "AGAIN" : "VALUE") \(String(decoding: value, as: UTF8.self))")
+        }
+        if isAgain { return answered(on: peripheral) }
+        if options.usesBearers { return useBearers(to: peripheral, characteristic) }
+        disconnectSoon(from: peripheral)
+    }
+
+    private func disconnectSoon(from peripheral: CBPeripheral) {
         // The peer may have keys yet to give.
         DispatchQueue.main.asyncAfter(deadline: .now() + 0.5) { [self] in
             central?.cancelPeripheralConnection(peripheral)
         }
+    }
+}
+
+// MARK: - Enhanced bearers
+
+extension PairingHost {
+    /// Waits for the bearers, then asks for three things at once.
+    private func useBearers(to peripheral: CBPeripheral, _ characteristic: CBCharacteristic, tries: Int = 100) {
+        guard let central else { return }
+        BluetoothLink(to: peripheral, of: central).readStatus { [self] result in
+            let count = (try? result.get())?.attributeBearers ?? 0
+            guard count > 1 || tries == 0 else {
+                DispatchQueue.main.asyncAfter(deadline: .now() + 0.05) { [self] in
+                    useBearers(to: peripheral, characteristic, tries: tries - 1)
+                }
+                return
+            }
+            say("BEARERS \(count)")
+            missing = 3
+            peripheral.readValue(for: characteristic)
+            peripheral.discoverDescriptors(for: characteristic)
+            peripheral.discoverServices(nil)
+        }
+    }
+
+    private func answered(on peripheral: CBPeripheral) {
+        missing -= 1
+        if missing == 0 { disconnectSoon(from: peripheral) }
+    }
+
+    func peripheral(
+        _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic, error: (any Error)?
+    ) {
+        say("DESCRIPTORS \(characteristic.descriptors?.count ?? -1)")
+        answered(on: peripheral)
     }
 }
 
