@@ -180,10 +180,10 @@ fingerprint() {
 # to find out, is not asked otherwise.
 build_product() { build_in "$root/.build" "$1" "$2"; }
 
-# build_static PRODUCT : an optimised build with the Swift libraries linked into it, in a folder of its own. It starts
-# faster and needs a third of the memory; $static_products is where it lies.
+# build_static PRODUCT : an optimised build with the Swift libraries linked into it, at a fixed address, in a folder of
+# its own. It starts faster and needs a third less memory; $static_products is where it lies.
 static_products="$root/.build/static/release"
-build_static() { build_in "$root/.build/static" release "$1" --static-swift-stdlib; }
+build_static() { build_in "$root/.build/static" release "$1" --static-swift-stdlib -Xlinker -no-pie; }
 
 # build_in FOLDER CONFIGURATION PRODUCT OPTION...
 build_in() {

@@ -7,7 +7,7 @@ package protocol ATTParameters: Packet {
 
 extension ATTParameters {
     /// The PDU as it travels: the opcode, then the parameters.
-    package var pdu: [UInt8] { [Self.opcode.rawValue] + octets }
+    package var pdu: [UInt8] { octets(behind: Self.opcode.rawValue) }
 }
 
 /// Sizes that the protocol fixes.

@@ -7,6 +7,10 @@ package struct FieldWriter: FieldCoder {
     @inlinable
     package init() {}
 
+    /// What it writes stands behind one octet.
+    @inlinable
+    init(behind first: UInt8) { octets = [first] }
+
     @inlinable
     package mutating func integer<Value: FixedWidthInteger & Sendable>(_ name: StaticString, _ value: inout Value) {
         let width = Value.bitWidth / 8

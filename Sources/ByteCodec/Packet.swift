@@ -34,6 +34,14 @@ extension Packet {
         return writer.octets
     }
 
+    /// The packet as it travels, behind an octet that says what it is.
+    @inlinable
+    package func octets(behind first: UInt8) -> [UInt8] {
+        var writer = FieldWriter(behind: first)
+        visited(by: &writer)
+        return writer.octets
+    }
+
     /// The packet as a person reads it: one line a field.
     package var summary: String {
         var printer = FieldPrinter()

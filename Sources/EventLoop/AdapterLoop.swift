@@ -25,8 +25,11 @@ extension AdapterLoop {
 /// Other people's code, for which the thread of a loop leaves it: it may take its time and may wait for anything, for
 /// the loop goes on without it then.
 package protocol LoopErrand: AnyObject, Sendable {
-    func run()
+    /// - Returns: whether there is more to do, which is another errand.
+    func run() -> Bool
 
-    /// The errand that just ended took so long that another thread had to take the loop over.
-    func tookTooLong()
+    /// It has ended.
+    ///
+    /// - Parameter inTime: false if it took so long that another thread had to take the loop over.
+    func ended(inTime: Bool)
 }

@@ -83,11 +83,19 @@ extension ScanReport {
     fileprivate mutating func update(_ packet: HeardPacket) {
         rssi = packet.rssi
         if packet.isScanResponse {
-            if !scanResponseData.elementsEqual(packet.data) { scanResponseData = Array(packet.data) }
+            if !isSame(scanResponseData, packet.data) { scanResponseData = Array(packet.data) }
             return
         }
         isConnectable = packet.isConnectable
         if !packet.isScannable { scanResponseData = [] }
-        if !advertisingData.elementsEqual(packet.data) { advertisingData = Array(packet.data) }
+        if !isSame(advertisingData, packet.data) { advertisingData = Array(packet.data) }
     }
+}
+
+/// Without the iterators of `elementsEqual`: it is asked of each packet that is heard.
+private func isSame(_ known: [UInt8], _ heard: ArraySlice<UInt8>) -> Bool {
+    guard known.count == heard.count else { return false }
+    let (left, right) = (known.span, heard.span)
+    for index in left.indices where left[index] != right[index] { return false }
+    return true
 }

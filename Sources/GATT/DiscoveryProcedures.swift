@@ -1,10 +1,18 @@
 import ATT
 import BluetoothTypes
 
-/// What is searched for: how to ask, and how to read the answer.
-protocol SearchTarget: Sendable {
+/// A search through handles: how to ask, and how to read the answer. It asks again behind what the last answer covered,
+/// until the range is searched or the peer says Attribute Not Found.
+///
+/// Each is a type of its own and none is generic: to make a generic type of a constrained one, which a program does
+/// when it first needs it, takes longer than a search.
+protocol Search: ClientProcedure {
     associatedtype Item: Sendable
     associatedtype Response: ATTParameters
+
+    var progress: SearchProgress { get set }
+    /// What was found so far.
+    var found: [Item] { get set }
 
     func request(from start: UInt16, through end: UInt16) -> [UInt8]
     func items(of response: Response) throws(GATTFailure) -> [Item]
@@ -14,31 +22,17 @@ protocol SearchTarget: Sendable {
     func answer(_ items: [Item], through end: UInt16) -> GATTAnswer
 }
 
-/// Asks again behind what the last answer covered, until the range is searched or the peer says Attribute Not Found.
-struct Search<Target: SearchTarget>: ClientProcedure {
-    let target: Target
-    private var progress: SearchProgress
-    private var items: [Target.Item] = []
-
-    init(_ target: Target, in range: ClosedRange<UInt16>) {
-        self.init(target, SearchProgress(range))
-    }
-
-    init(_ target: Target, _ progress: SearchProgress) {
-        self.target = target
-        self.progress = progress
-    }
-
+extension Search {
     func start(mtu: Int) -> ProcedureStep { step() }
 
     mutating func proceed(_ parameters: ArraySlice<UInt8>, mtu: Int) throws(GATTFailure) -> ProcedureStep {
-        let found = try target.items(of: decode(Target.Response.self, parameters))
-        guard !found.isEmpty else { throw .illegalAnswer("\(Target.Response.self) that holds nothing") }
-        for item in found {
-            let extent = target.extent(of: item)
+        let new = try items(of: decode(Response.self, parameters))
+        guard !new.isEmpty else { throw .illegalAnswer("\(Response.self) that holds nothing") }
+        for item in new {
+            let extent = extent(of: item)
             try progress.pass(extent.first, through: extent.last)
         }
-        items += found
+        found += new
         return step()
     }
 
@@ -49,16 +43,20 @@ struct Search<Target: SearchTarget>: ClientProcedure {
 
     private func step() -> ProcedureStep {
         guard let next = progress.next else { return finish() }
-        return .request(target.request(from: next, through: progress.end))
+        return .request(request(from: next, through: progress.end))
     }
 
-    private func finish() -> ProcedureStep { .finish(target.answer(items, through: progress.end)) }
+    private func finish() -> ProcedureStep { .finish(answer(found, through: progress.end)) }
 }
 
 /// Core 6.0, Vol 3, Part G, 4.4.1.
-struct AllPrimaryServices: SearchTarget {
+struct AllPrimaryServices: Search {
+    var progress = SearchProgress(0x0001...0xFFFF)
+    var found: [ReadByGroupTypeResponse.Group] = []
     /// `nil` means all.
     let only: [BluetoothUUID]?
+
+    init(only: [BluetoothUUID]?) { self.only = only }
 
     func request(from start: UInt16, through end: UInt16) -> [UInt8] {
         ReadByGroupTypeRequest(from: start, through: end, groupType: GATTAttributeType.primaryService).pdu
@@ -84,8 +82,12 @@ struct AllPrimaryServices: SearchTarget {
 }
 
 /// Core 6.0, Vol 3, Part G, 4.4.2.
-struct PrimaryServicesByUUID: SearchTarget {
+struct PrimaryServicesByUUID: Search {
+    var progress = SearchProgress(0x0001...0xFFFF)
+    var found: [FindByTypeValueResponse.Group] = []
     let uuid: BluetoothUUID
+
+    init(uuid: BluetoothUUID) { self.uuid = uuid }
 
     func request(from start: UInt16, through end: UInt16) -> [UInt8] {
         FindByTypeValueRequest(from: start, through: end, type: 0x2800, value: uuid.travelForm.octets).pdu
@@ -103,7 +105,12 @@ struct PrimaryServicesByUUID: SearchTarget {
 }
 
 /// Core 6.0, Vol 3, Part G, 4.6.1.
-struct Characteristics: SearchTarget {
+struct Characteristics: Search {
+    var progress: SearchProgress
+    var found: [GATTCharacteristic] = []
+
+    init(in range: ClosedRange<UInt16>) { progress = SearchProgress(range) }
+
     func request(from start: UInt16, through end: UInt16) -> [UInt8] {
         ReadByTypeRequest(from: start, through: end, type: GATTAttributeType.characteristic).pdu
     }
@@ -141,7 +148,14 @@ struct Characteristics: SearchTarget {
 }
 
 /// Core 6.0, Vol 3, Part G, 4.7.1.
-struct Descriptors: SearchTarget {
+struct Descriptors: Search {
+    var progress: SearchProgress
+    var found: [FindInformationResponse.Attribute] = []
+
+    init(of characteristic: GATTCharacteristic) {
+        progress = SearchProgress(behind: characteristic.value, through: characteristic.end)
+    }
+
     func request(from start: UInt16, through end: UInt16) -> [UInt8] {
         FindInformationRequest(from: start, through: end).pdu
     }

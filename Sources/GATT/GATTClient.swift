@@ -329,13 +329,11 @@ struct GATTClient: Sendable {
         switch procedure {
         case .exchangeMTU: return ExchangeMTU(ownRxMTU: bearer.ownRxMTU)
         case .discoverPrimaryServices(let only?) where only.count == 1:
-            return Search(PrimaryServicesByUUID(uuid: only[0]), in: 0x0001...0xFFFF)
-        case .discoverPrimaryServices(let only):
-            return Search(AllPrimaryServices(only: only), in: 0x0001...0xFFFF)
+            return PrimaryServicesByUUID(uuid: only[0])
+        case .discoverPrimaryServices(let only): return AllPrimaryServices(only: only)
         case .findIncludedServices(let range): return IncludedServices(in: range)
-        case .discoverCharacteristics(let range): return Search(Characteristics(), in: range)
-        case .discoverDescriptors(let characteristic):
-            return Search(Descriptors(), SearchProgress(behind: characteristic.value, through: characteristic.end))
+        case .discoverCharacteristics(let range): return Characteristics(in: range)
+        case .discoverDescriptors(let characteristic): return Descriptors(of: characteristic)
         case .read(let handle): return Read(handle)
         case .readByUUID(let uuid, let range): return ReadByUUID(uuid, in: range)
         case .readDatabaseHash: return ReadDatabaseHash()

@@ -69,7 +69,7 @@ package final class RealTimeLoop: AdapterLoop, @unchecked Sendable {
     private var errands: [any LoopErrand] = []
 
     /// How long an errand may keep the loop, at least; twice as long at most.
-    private static let patience = Duration.milliseconds(1)
+    private static let patience = Duration.milliseconds(2)
     /// How many errands may follow each other before descriptors are looked at again.
     private static let mostErrandsInARow = 16
 
@@ -236,7 +236,7 @@ extension RealTimeLoop {
         }
         if hasDeputy { watch.set(after: .nanoseconds(1)) }
         end.signal()
-        for errand in rest { errand.run() }
+        for errand in rest { while errand.run() {} }
     }
 
     /// - Returns: whether the loop goes on.
@@ -306,7 +306,9 @@ extension RealTimeLoop {
     ///
     /// - Returns: whether the thread has the loop again after that, and not a deputy.
     private func runErrands() -> Bool {
-        while !errands.isEmpty {
+        var rest = errands.count
+        while rest > 0 {
+            rest -= 1
             // Who takes the loop over goes on with the others.
             let errand = errands.removeFirst()
             let (number, mustSet) = state.withLock { state in
@@ -320,16 +322,18 @@ extension RealTimeLoop {
                 return (state.lastErrand, !state.isWatched)
             }
             if mustSet { watch.set(after: Self.patience) }
-            errand.run()
+            let goesOn = errand.run()
             let isStillMine = state.withLock { state in
                 guard state.errand == number else { return false }
                 state.errand = nil
                 return true
             }
+            errand.ended(inTime: isStillMine)
             guard isStillMine else {
-                errand.tookTooLong()
+                if goesOn { while errand.run() {} }
                 return false
             }
+            if goesOn { errands.append(errand) }
         }
         return true
     }
@@ -372,5 +376,6 @@ private func loopMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPo
 private func monotonicTime() -> Instant {
     var time = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return Instant(sinceStart: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec))
+    let attoseconds = Int64(time.tv_nsec) * 1_000_000_000
+    return Instant(sinceStart: Duration(secondsComponent: Int64(time.tv_sec), attosecondsComponent: attoseconds))
 }

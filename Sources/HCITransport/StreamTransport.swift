@@ -18,7 +18,9 @@ package final class StreamTransport: Transport, LoopParticipant {
     /// What has been sent and not left, from `left` on.
     private var backlog: [UInt8] = []
     private var left = 0
-    private var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    /// For what one read takes: enough packets that the call costs each of them little, few enough that what comes of
+    /// them does not pile up.
+    private var buffer = [UInt8](repeating: 0, count: 1 << 14)
     /// How often the system was called to take octets.
     package private(set) var writeCount = 0
 

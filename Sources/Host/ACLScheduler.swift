@@ -85,7 +85,7 @@ package struct ACLScheduler {
     /// How many PDUs that this host says by itself wait for a link. They pile up if a peer asks and asks, and takes no
     /// answer.
     package func waitingAnswers(on handle: UInt16) -> Int {
-        lanes.first { $0.handle == handle }?.answers ?? 0
+        lanes.firstIndex { $0.handle == handle }.map { lanes[$0].answers } ?? 0
     }
 
     /// How many packets of a link the peer has not yet acknowledged, or would be needed for what waits here.

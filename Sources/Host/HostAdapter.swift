@@ -122,6 +122,8 @@ extension Host {
         powerOn(at: now)
     }
 
+    var isOn: Bool { if case .on = phase { true } else { false } }
+
     var capabilities: AdapterCapabilities? { if case .on(let capabilities) = phase { capabilities } else { nil } }
 
     func change(to new: AdapterState) {

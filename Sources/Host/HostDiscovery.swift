@@ -96,7 +96,7 @@ extension Host {
         heard(report, of: peer, at: now)
         for index in clients.indices {
             guard let overflow = clients[index].scan?.take(report) else { continue }
-            clients[index].deliver(
+            clients[index].gate.pass(
                 .discovered(
                     Discovery(
                         peer: peer, advertisingData: report.advertisingData,

@@ -42,10 +42,10 @@ extension Host {
             }
             flush()
         case .advertisingReports(let reports):
-            guard capabilities != nil else { return }
+            guard isOn else { return }
             performScanner(scanner.handle(.reports(reports), at: now), at: now)
         case .extendedAdvertisingReports(let reports):
-            guard capabilities != nil else { return }
+            guard isOn else { return }
             performScanner(scanner.handle(.extendedReports(reports), at: now), at: now)
         case .connectionComplete(let event): connectionComplete(event, at: now)
         case .disconnectionComplete(let event):
@@ -73,7 +73,7 @@ extension Host {
     }
 
     private func connectionComplete(_ event: LEConnectionComplete, at now: Instant) {
-        guard capabilities != nil else { return }
+        guard isOn else { return }
         // An error is about the attempt as central: a peripheral's advertising just goes on.
         guard event.role == .peripheral, event.status == .success else {
             return performInitiator(initiator.handle(.connectionComplete(event), at: now), at: now)

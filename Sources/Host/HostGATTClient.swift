@@ -77,8 +77,9 @@ extension Host {
         }
         guard case .success(.services(let services)) = result else { return }
         if case .discoverServices(_, only: nil) = request { links[index].knowsAllServices = true }
-        let known = Set(links[index].services.map(\.handles))
-        let new = services.filter { !known.contains($0.handles) }
+        // Where a service begins is what it is known by.
+        let known = Set(links[index].services.map(\.handles.lowerBound))
+        let new = services.filter { !known.contains($0.handles.lowerBound) }
         guard !new.isEmpty else { return }
         links[index].services += new.map { RemoteService(uuid: $0.uuid, handles: $0.handles) }
         let uuids = links[index].services.map(\.uuid)

@@ -145,7 +145,7 @@ extension Host {
 
     /// The first thing that a client asks for tells which kind of manager it is.
     func noteRole(of id: ClientID, asking request: HostRequest) {
-        guard let role = request.role, client(id)?.role == nil else { return }
+        guard let index = clientIndex(id), clients[index].role == nil, let role = request.role else { return }
         updateClient(id) { $0.role = role }
         updateGates()
     }

@@ -12,7 +12,7 @@ extension Host {
         let key = RequestKey(client: id, number: number)
         requests.begin(key, request, at: now)
         noteRole(of: id, asking: request)
-        guard capabilities != nil else { return submitWhileOff(request, key, at: now) }
+        guard isOn else { return submitWhileOff(request, key, at: now) }
         switch request {
         case .startScan, .stopScan, .startAdvertising, .stopAdvertising, .startExtendedAdvertising,
             .stopExtendedAdvertising:

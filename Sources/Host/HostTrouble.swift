@@ -47,6 +47,4 @@ extension Host {
         if isOn { lose(showing: .resetting, at: now) }
         lose(showing: .unsupported(reason: reason), at: now)
     }
-
-    private var isOn: Bool { if case .on = phase { true } else { false } }
 }

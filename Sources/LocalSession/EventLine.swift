@@ -10,28 +10,39 @@ import Synchronization
 final class EventLine: LoopErrand {
     private struct State {
         var waiting: [HostEvent] = []
-        /// Room for those that come while others are handed over.
-        var room: [HostEvent] = []
+        /// Those of which some have been handed over, up to `next`; they are with whoever does that.
+        var leaving: [HostEvent] = []
+        var next = 0
         /// Whether somebody is on the way to the queue, or there, and will take what waits.
         var isUnderWay = false
         /// So many times from now on by a hop.
         var hops = 0
+        /// So many times by a hop when the queue is slow again.
+        var penalty = 1
     }
 
     private let executor: any CallbackExecutor
+    /// On which ``pass(_:)`` is called.
+    private unowned let loop: any AdapterLoop
     private let deliver: @Sendable (HostEvent) -> Void
     private let isOpenToThreads: Bool
     private let state = Mutex(State())
-    private static let hopsOfTheSlow = 64
+    private static let longestPenalty = 64
+    /// So many events go together, so that neither the loop nor others on the queue wait for long.
+    private static let mostAtOnce = 64
 
-    init(_ executor: any CallbackExecutor, _ deliver: @escaping @Sendable (HostEvent) -> Void) {
+    init(
+        _ executor: any CallbackExecutor, of loop: any AdapterLoop,
+        _ deliver: @escaping @Sendable (HostEvent) -> Void
+    ) {
         self.executor = executor
+        self.loop = loop
         self.deliver = deliver
         isOpenToThreads = executor.isOpenToThreads
     }
 
-    /// - Parameter loop: the one on which this is called.
-    func pass(_ event: HostEvent, on loop: any AdapterLoop) {
+    /// On the loop.
+    func pass(_ event: HostEvent) {
         let (mustStart, hops) = state.withLock { state in
             state.waiting.append(event)
             if state.isUnderWay { return (false, false) }
@@ -50,28 +61,46 @@ final class EventLine: LoopErrand {
         }
     }
 
-    func run() {
+    func run() -> Bool {
         var goesOn = true
-        while goesOn { executor.runHere { goesOn = handOver() } }
+        executor.runHere { goesOn = handOver() }
+        return goesOn
     }
 
-    func tookTooLong() { state.withLock { $0.hops = Self.hopsOfTheSlow } }
-
-    /// Hands over what waits. On the queue.
-    ///
-    /// - Returns: whether more has come meanwhile.
-    private func handOver() -> Bool {
-        var events = state.withLock { state in
-            let events = state.waiting
-            state.waiting = state.room
-            state.room = []
-            return events
+    /// Once is nothing: a program's first callback may be slow because it is the first. A queue that is slow again
+    /// and again is left alone for longer and longer.
+    func ended(inTime: Bool) {
+        state.withLock { state in
+            state.hops = inTime ? 0 : state.penalty
+            state.penalty = inTime ? 1 : min(2 * state.penalty, Self.longestPenalty)
         }
-        for event in events { deliver(event) }
-        events.removeAll(keepingCapacity: events.count <= 64)
+    }
+
+    /// Hands over some of what waits. On the queue.
+    ///
+    /// - Returns: whether there is more.
+    private func handOver() -> Bool {
+        var (events, next) = state.withLock { state in
+            if state.next == state.leaving.count {
+                swap(&state.leaving, &state.waiting)
+                state.next = 0
+            }
+            defer { state.leaving = [] }
+            return (state.leaving, state.next)
+        }
+        let end = min(next + Self.mostAtOnce, events.count)
+        while next < end {
+            deliver(events[next])
+            next += 1
+        }
+        if next == events.count {
+            events.removeAll(keepingCapacity: events.count <= Self.mostAtOnce)
+            next = 0
+        }
         return state.withLock { state in
-            state.room = events
-            state.isUnderWay = !state.waiting.isEmpty
+            state.leaving = events
+            state.next = next
+            state.isUnderWay = next < events.count || !state.waiting.isEmpty
             return state.isUnderWay
         }
     }

@@ -29,10 +29,10 @@ package final class LocalSession: HostSession, @unchecked Sendable {
             guard !isClosed else { return }
             owner.withHost { host in
                 // A test's own loop keeps all that happens in the order in which it happens.
-                let line = executor === defaultExecutor ? nil : EventLine(executor, deliver)
+                let line = executor === defaultExecutor ? nil : EventLine(executor, of: owner.loop, deliver)
                 let id = host.attach(
-                    { [unowned loop = owner.loop] event in
-                        if let line { line.pass(event, on: loop) } else { executor.run { deliver(event) } }
+                    { event in
+                        if let line { line.pass(event) } else { executor.run { deliver(event) } }
                     }, at: now)
                 client = (id, host)
             }

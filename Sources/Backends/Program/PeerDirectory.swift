@@ -179,8 +179,13 @@ extension UUID {
     /// How a host calls a peer: the same at each meeting, another on each host. It is made of both addresses as RFC
     /// 9562, 5.5, makes a UUID of a name.
     package init(peer: PeerID, seenBy adapter: DeviceAddress) {
-        let name = adapter.octets + [adapter.kind.rawValue] + peer.address.octets + [peer.address.kind.rawValue]
-        var octets = [UInt8](sha1(peerNamespace + name).prefix(16))
+        var name = peerNamespace
+        name.reserveCapacity(peerNamespace.count + 14)
+        for address in [adapter, peer.address] {
+            for place in 0..<6 { name.append(UInt8(truncatingIfNeeded: address.value >> (8 * UInt64(place)))) }
+            name.append(address.kind.rawValue)
+        }
+        var octets = sha1(name)
         octets[6] = octets[6] & 0x0F | 0x50
         octets[8] = octets[8] & 0x3F | 0x80
         self = unsafe octets.withUnsafeBytes { unsafe UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }

@@ -53,9 +53,10 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     }
 
     /// Whether a scan of this manager is running.
-    open var isScanning: Bool {
-        line.lock.withLock { wantedScan != nil && (line.isRestoring || line.state == .poweredOn) }
-    }
+    open var isScanning: Bool { line.lock.withLock { scans } }
+
+    /// The same, for who holds the lock.
+    var scans: Bool { wantedScan != nil && (line.isRestoring || line.isOn) }
 
     /// Whether this device's radio can do all of `features`.
     open class func supports(_ features: CBCentralManager.Feature) -> Bool { features.isEmpty }

@@ -1,3 +1,5 @@
+import Backends
+import BluetoothTypes
 import HostInterface
 
 /// A remote device whose services this device uses.
@@ -36,13 +38,31 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     var knownServices: [UInt16: CBService] = [:]
     var knownCharacteristics: [AttributeHandle: CBCharacteristic] = [:]
 
+    /// The adapter that met it, until the meeting is kept beyond the run of the program.
+    private var meeting: DeviceAddress?
+
     init(peer: PeerID, identifier: UUID, manager: CBCentralManager) {
         line = manager.line
+        meeting = manager.line.adapterAddress
         self.manager = manager
         super.init(peer: peer, identifier: identifier)
     }
 
     deinit { manager?.released(self) }
+
+    /// The name of this device on this host: the same at each meeting, another on each host, and not its address.
+    open override var identifier: UUID {
+        line.lock.withLock { keepMeeting() }
+        return super.identifier
+    }
+
+    /// A program that has been told the identifier may ask for the device by it in its next run; one that has passed
+    /// by a device without a look at it will not, and there may be many of them. Called with the lock held.
+    func keepMeeting() {
+        guard let adapter = meeting else { return }
+        meeting = nil
+        line.program.peers.met(peer, at: adapter)
+    }
 
     /// Who is told. Held weakly.
     open weak var delegate: (any CBPeripheralDelegate)? {

@@ -48,7 +48,7 @@ extension CBCentralManager {
     private func discovered(_ discovery: Discovery) {
         typealias Heard = (CBPeripheral, [String: Any], isRenamed: Bool)
         let heard = line.lock.withLock { () -> Heard? in
-            guard isScanning else { return nil }
+            guard scans else { return nil }
             if let known = recent.entry(saying: discovery) { return (known.peripheral, known.advertisement, false) }
             let found = peripheral(for: discovery.peer)
             let advertisement = advertisementDictionary(discovery)

@@ -53,7 +53,6 @@ extension CBCentralManager {
         if let known = memory.identifier(of: peer, seenBy: adapter) { return known }
         let identifier = UUID(peer: peer, seenBy: adapter)
         memory.remember(identifier, of: peer, seenBy: adapter, isInUse: isInUse)
-        line.program.peers.met(peer, at: adapter)
         return identifier
     }
 

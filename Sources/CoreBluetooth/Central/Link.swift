@@ -23,6 +23,7 @@ extension CBPeripheral {
     func connect(_ options: ConnectOptions) {
         line.lock.withLock {
             manager?.recent.forget(peer)
+            keepMeeting()
             switch linkState {
             case .connecting: self.options = options
             case .connected:

@@ -23,6 +23,8 @@ final class HostLine: @unchecked Sendable {
     var isRestoring = false
     private let session: any HostSession
     private let executor: any CallbackExecutor
+    /// Whether the executor runs what it is given as of `place`.
+    private let bindsPlace: Bool
     private var lastNumber: UInt64 = 0
     private var waiting: [RequestNumber: (Answer) -> Void] = [:]
     private var handle: ((HostEvent) -> Void)?
@@ -44,6 +46,7 @@ final class HostLine: @unchecked Sendable {
             if let queue { DispatchCallbackExecutor(queue, place: place) } else {
                 session.defaultExecutor ?? DispatchCallbackExecutor(nil, place: place)
             }
+        bindsPlace = executor is DispatchCallbackExecutor
     }
 
     /// Starts delivery to `handle`, which is called on the queue.
@@ -103,13 +106,15 @@ final class HostLine: @unchecked Sendable {
 
     private func receive(_ event: HostEvent) {
         guard !program.isOver else { return }
-        // What an app makes in a callback belongs to the same place.
-        SessionProvider.with(place) {
-            if case .answer(let number, let answer) = event {
-                lock.withLock { waiting.removeValue(forKey: number) }?(answer)
-            } else {
-                lock.withLock { handle }?(event)
-            }
+        // What an app makes in a callback belongs to the same place. Some executors see to that themselves.
+        if bindsPlace { pass(event) } else { SessionProvider.with(place) { pass(event) } }
+    }
+
+    private func pass(_ event: HostEvent) {
+        if case .answer(let number, let answer) = event {
+            lock.withLock { waiting.removeValue(forKey: number) }?(answer)
+        } else {
+            lock.withLock { handle }?(event)
         }
     }
 }
@@ -118,6 +123,9 @@ final class HostLine: @unchecked Sendable {
 
 extension HostLine {
     var state: CBManagerState { lock.withLock { adapter.managerState } }
+
+    /// Whether the adapter is powered on. Called with the lock held.
+    var isOn: Bool { if case .poweredOn = adapter { true } else { false } }
 
     var authorization: CBManagerAuthorization {
         let told = CBManagerAuthorization(place.permission)

@@ -14,6 +14,14 @@ final class StateLock: NSLocking, @unchecked Sendable {
     /// Notes that something has changed. Called with the lock held.
     func markChanged() { hasChanged = keep != nil }
 
+    // Foundation's own is not compiled for its caller.
+    @inline(__always)
+    func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
+        lock()
+        defer { unlock() }
+        return try body()
+    }
+
     func lock() {
         inner.lock()
         depth += 1
