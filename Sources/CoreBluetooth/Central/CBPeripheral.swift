@@ -14,6 +14,8 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     var advertisedName: String?
     /// The GAP Device Name, once the system has read it; it wins over the advertised one.
     var systemName: String?
+    /// Whether an earlier run's name has been looked for.
+    var hasLookedForName = false
     var lastRSSI: NSNumber?
 
     // The link: see Link.swift.

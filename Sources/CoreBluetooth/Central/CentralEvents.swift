@@ -67,9 +67,10 @@ extension CBCentralManager {
             var known = memory.knowledge[peer] ?? PeerKnowledge(peer: peer)
             known.name = name
             memory.remember(known, isInUse: isInUse)
+            let peripheral = peripherals[peer]?.object
+            let old = peripheral?.currentName
             if let adapter = line.adapterAddress { line.program.peers.named(peer, name, at: adapter) }
-            guard let peripheral = peripherals[peer]?.object else { return nil }
-            let old = peripheral.currentName
+            guard let peripheral else { return nil }
             peripheral.systemName = name
             return old == name ? nil : peripheral
         }

@@ -36,7 +36,7 @@ extension CBCentralManager {
     func peripheral(for peer: PeerID) -> CBPeripheral {
         if let known = peripherals[peer]?.object { return known }
         let peripheral = CBPeripheral(peer: peer, identifier: learn(peer), manager: self)
-        peripheral.systemName = memory.knowledge[peer]?.name ?? keptName(of: peer)
+        peripheral.systemName = memory.knowledge[peer]?.name
         peripherals[peer] = WeakPeripheral(object: peripheral)
         return peripheral
     }
@@ -65,10 +65,6 @@ extension CBCentralManager {
         if let known = memory.peer(identifier) { return known }
         guard let adapter = line.adapterAddress else { return nil }
         return line.program.peers.peer(identifier, of: adapter)
-    }
-
-    private func keptName(of peer: PeerID) -> String? {
-        line.adapterAddress.flatMap { line.program.peers.name(of: peer, at: $0) }
     }
 
     /// The services by which a connected peer is found. Called with the lock held.

@@ -7,12 +7,25 @@ import HostInterface
 ///          ^                        |                      |
 ///          +----- failed, lost, cancelled, radio off ------+
 extension CBPeripheral {
-    var currentName: String? { systemName ?? advertisedName }
+    /// Called with the lock held.
+    var currentName: String? {
+        // Looked for when it is asked for: many devices pass by.
+        if systemName == nil, !hasLookedForName, let adapter = line.adapterAddress {
+            hasLookedForName = true
+            systemName = line.program.peers.name(of: peer, at: adapter)
+        }
+        return systemName ?? advertisedName
+    }
 
     /// Takes the name that an advertisement carries; true if an already known name changes by it. Called with the
     /// lock held.
     func setAdvertisedName(_ name: String?) -> Bool {
         guard let name, name != advertisedName else { return false }
+        // The first one changes none: what was read from the device itself wins.
+        guard advertisedName != nil else {
+            advertisedName = name
+            return false
+        }
         let old = currentName
         advertisedName = name
         return old != nil && old != currentName
