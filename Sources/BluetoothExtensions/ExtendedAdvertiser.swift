@@ -34,6 +34,8 @@ public struct ExtendedAdvertiser {
         public var isConnectable = false
         /// Whether it goes on the coded PHY.
         public var isLongRange = false
+        /// Whether it says at which power it is sent, for receivers that judge distances: three octets.
+        public var includesTransmitPower = false
 
         public init() {}
     }
@@ -55,7 +57,9 @@ public struct ExtendedAdvertiser {
             },
             manufacturerData: advertisement.manufacturerData.map { Array($0) },
             isConnectable: advertisement.isConnectable)
-        let wanted = ExtendedAdvertisement(content, isOnCoded: advertisement.isLongRange)
+        let wanted = ExtendedAdvertisement(
+            content, isOnCoded: advertisement.isLongRange,
+            tellsTransmitPower: advertisement.includesTransmitPower)
         manager.askHost(.startExtendedAdvertising(wanted)) { answer in
             if case .success = answer { completion(nil) } else { completion(answer.problem) }
         }

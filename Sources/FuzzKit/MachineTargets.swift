@@ -107,7 +107,8 @@ enum MachineTargets {
     static func attServer(_ script: Script) {
         var (database, bearer, now) = (database(), GATTConnection(), Instant())
         for (choice, octets) in script {
-            for effect in bearer.handle(.receive(octets[...]), database: &database, at: now) {
+            let place = toggle(choice, octets, of: &bearer, &database, at: now)
+            for effect in bearer.handle(.receive(octets[...], on: place), database: &database, at: now) {
                 respond(to: effect, choice, &bearer, &database, at: now)
             }
             if choice & 0x40 != 0 {
@@ -117,6 +118,21 @@ enum MachineTargets {
             _ = bearer.wake(at: now)
         }
         _ = bearer.handle(.linkLost, database: &database, at: now)
+    }
+
+    /// On which bearer a step is: the fixed one, or one of two others, which come and go.
+    private static func toggle(
+        _ choice: UInt8, _ octets: [UInt8], of bearer: inout GATTConnection, _ database: inout AttributeDatabase,
+        at now: Instant
+    ) -> GATTBearerID {
+        guard choice & 0x08 != 0 else { return .fixed }
+        let id = GATTBearerID(rawValue: 0x40 + UInt16(choice & 0x20) >> 5)
+        if !bearer.hasBearer(id) {
+            _ = bearer.handle(.bearerOpened(id, mtu: 64 + octets.count), database: &database, at: now)
+        } else if octets.isEmpty {
+            _ = bearer.handle(.bearerClosed(id), database: &database, at: now)
+        }
+        return id
     }
 
     private static func respond(
@@ -142,7 +158,8 @@ enum MachineTargets {
                 id += 1
                 _ = bearer.handle(.submit(id: id, procedure(choice)), database: &database, at: now)
             }
-            _ = bearer.handle(.receive(octets[...]), database: &database, at: now)
+            let place = toggle(choice & 0x40 != 0 ? choice | 0x08 : 0, octets, of: &bearer, &database, at: now)
+            _ = bearer.handle(.receive(octets[...], on: place), database: &database, at: now)
             now = now.advanced(by: .seconds(Int(choice >> 4 & 3)))
             _ = bearer.wake(at: now)
         }

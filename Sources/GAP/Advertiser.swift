@@ -1,4 +1,5 @@
 package import BluetoothTypes
+import ByteCodec
 package import EventLoop
 package import HCI
 
@@ -41,6 +42,9 @@ package struct Advertiser: ProtocolMachine {
             /// The advertising set, 0...0xEF; one kind of PDUs each.
             package var set: UInt8 = 0
             package var pdus = PDUs.legacy
+            /// Whether a structure behind the data says at which power the controller sends, which it tells in its
+            /// answer to the parameters (Core Supplement, Part A, 1.5).
+            package var tellsTransmitPower = false
             /// The address to show, where it is a random one.
             package var randomAddress: DeviceAddress?
 
@@ -91,6 +95,8 @@ package struct Advertiser: ProtocolMachine {
     private var wanted: Configuration?
     /// What the controller was last given.
     private var given: Configuration?
+    /// In dBm, as the controller has chosen it for the parameters that it was last given.
+    private var transmitPower: Int8 = 0
     private var owesReport = false
     /// A connection ended the advertising while a command was in flight.
     private var wasTakenOff = false
@@ -143,7 +149,13 @@ package struct Advertiser: ProtocolMachine {
     }
 
     private mutating func finish(_ step: Step, _ outcome: CommandOutcome) -> [Effect] {
-        let failure = CommandFailure(outcome, opcode: (given ?? Configuration()).command(step).opcode)
+        let configuration = given ?? Configuration()
+        let failure = CommandFailure(outcome, opcode: configuration.command(step, transmitPower).opcode)
+        if step == .prepare(0), configuration.extended != nil, case .completed(let octets) = outcome,
+            let answer = try? LESetExtendedAdvertisingParameters.ReturnParameters(octets: octets)
+        {
+            transmitPower = answer.txPower
+        }
         let wasTakenOff = wasTakenOff
         self.wasTakenOff = false
         // A repeated enable is no wish of its own: where it is refused, the next link's end gives another chance.
@@ -163,7 +175,7 @@ package struct Advertiser: ProtocolMachine {
                 state = .off
                 return proceed()
             }
-            return take(number + 1 < given.preparation.count ? .prepare(number + 1) : .enable)
+            return take(number + 1 < given.preparation(transmitPower).count ? .prepare(number + 1) : .enable)
         case .enable:
             let isOff = failure != nil || (wasTakenOff && given?.isConnectable == true)
             state = isOff ? .offTheAir : .onTheAir
@@ -178,7 +190,7 @@ package struct Advertiser: ProtocolMachine {
 
     private mutating func take(_ step: Step) -> [Effect] {
         state = .busy(step)
-        return [.command((given ?? Configuration()).command(step).packet)]
+        return [.command((given ?? Configuration()).command(step, transmitPower).packet)]
     }
 }
 
@@ -187,16 +199,16 @@ package struct Advertiser: ProtocolMachine {
 extension Advertiser.Configuration {
     fileprivate typealias Command = (opcode: HCIOpcode, packet: [UInt8])
 
-    fileprivate func command(_ step: Advertiser.Step) -> Command {
+    fileprivate func command(_ step: Advertiser.Step, _ transmitPower: Int8) -> Command {
         switch step {
-        case .prepare(let number): preparation[number]
+        case .prepare(let number): preparation(transmitPower)[number]
         case .disable: enable(false)
         case .enable: enable(true)
         }
     }
 
     /// What the controller is told before the advertisement may go on the air.
-    fileprivate var preparation: [Command] {
+    fileprivate func preparation(_ transmitPower: Int8) -> [Command] {
         guard let extended else {
             return [
                 make(parameters), make(LESetAdvertisingData(data: advertisingData)),
@@ -207,7 +219,7 @@ extension Advertiser.Configuration {
         if let address = extended.randomAddress {
             commands.append(make(LESetAdvertisingSetRandomAddress(set: extended.set, address: address)))
         }
-        commands += data(of: extended)
+        commands += data(of: extended, transmitPower)
         if extended.pdus == .legacy {
             commands.append(make(LESetExtendedScanResponseData(set: extended.set, data: scanResponseData)))
         }
@@ -251,8 +263,13 @@ extension Advertiser.Configuration {
     }
 
     /// A command holds 251 octets (7.8.54).
-    private func data(of extended: Extended) -> [Command] {
+    private func data(of extended: Extended, _ transmitPower: Int8) -> [Command] {
         let most = 251
+        var advertisingData = advertisingData
+        if extended.tellsTransmitPower {
+            let power = UInt8(bitPattern: transmitPower)
+            advertisingData += [2, AdvertisingDataType.txPowerLevel.rawValue, power]
+        }
         guard advertisingData.count > most else {
             return [make(LESetExtendedAdvertisingData(set: extended.set, data: advertisingData))]
         }

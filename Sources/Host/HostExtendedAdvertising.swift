@@ -28,14 +28,14 @@ extension Host {
             return fail(key, .invalidParameters("The radio has no coded PHY."))
         }
         let content = wanted.content
+        let capacity = Self.capacity(isConnectable: content.isConnectable) - (wanted.tellsTransmitPower ? 3 : 0)
         let layout = AdvertisingLayout(
             localName: content.localName, services: content.services,
             serviceData: content.serviceData,
-            manufacturerData: content.manufacturerData, capacity: Self.capacity(isConnectable: content.isConnectable))
+            manufacturerData: content.manufacturerData, capacity: capacity)
         guard layout.isComplete else {
-            let most = Self.capacity(isConnectable: content.isConnectable)
             return fail(
-                key, .invalidParameters("An extended advertisement holds \(most) octets, 254 in one structure."))
+                key, .invalidParameters("An extended advertisement holds \(capacity) octets, 254 in one structure."))
         }
         guard client(key.client)?.extendedAdvertising?.content == nil else { return fail(key, .alreadyAdvertising) }
         let used = Set(clients.compactMap { $0.extendedAdvertising?.set })
@@ -87,6 +87,7 @@ extension Host {
             extended.pdus =
                 content.isOnCoded
                 ? .extended(primary: .leCoded, secondary: .leCoded) : .extended(primary: .le1M, secondary: .le1M)
+            extended.tellsTransmitPower = content.tellsTransmitPower
             if ownAddressType == .randomDevice { extended.randomAddress = ownAddress }
             wanted.extended = extended
             configuration = wanted

@@ -152,9 +152,12 @@ package struct ExtendedAdvertisement: Equatable, Sendable {
     package var content: AdvertisementContent
     /// Whether it goes on the coded PHY, which reaches farther and lasts longer.
     package var isOnCoded: Bool
+    /// Whether it says at which power it is sent. That takes three octets.
+    package var tellsTransmitPower: Bool
 
-    package init(_ content: AdvertisementContent, isOnCoded: Bool = false) {
+    package init(_ content: AdvertisementContent, isOnCoded: Bool = false, tellsTransmitPower: Bool = false) {
         self.content = content
         self.isOnCoded = isOnCoded
+        self.tellsTransmitPower = tellsTransmitPower
     }
 }

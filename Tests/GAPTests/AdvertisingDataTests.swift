@@ -85,6 +85,15 @@ struct AdvertisingLayoutTests {
         #expect(layout.scanResponseData.isEmpty && !layout.isManufacturerDataOmitted)
     }
 
+    @Test("GAP/ADV/BV-10-C: service data, the service in front, by the width of its UUID")
+    func serviceData() {
+        let short = AdvertisingLayout(serviceData: .init(service: .uuid16(0x180F), data: [0x64]))
+        #expect(short.advertisingData == hex("02 01 06 04 16 0F 18 64"))
+        let long = AdvertisingLayout(serviceData: .init(service: .uuid128(1), data: [0x64]))
+        #expect(long.advertisingData == hex("02 01 06 12 21 01" + String(repeating: " 00", count: 15) + " 64"))
+        #expect(!short.isServiceDataOmitted && !long.isServiceDataOmitted)
+    }
+
     @Test("28 octets hold one long UUID and four short ones; the fifth is left out, and the list says so")
     func omitted() {
         let long = BluetoothUUID.uuid128(0x0102_0304_0506_0708_090A_0B0C_0D0E_0F10)

@@ -74,6 +74,26 @@ struct ExtendedCommandTests {
             ])
     }
 
+    @Test("GAP/ADV/BV-05-C: the power that the controller has chosen is said behind the rest of the data")
+    func transmitPower() {
+        var advertiser = Advertiser()
+        var wanted = Advertiser.Configuration()
+        wanted.advertisingData = hex("02 01 06")
+        wanted.isConnectable = false
+        var extended = Advertiser.Configuration.Extended()
+        extended.set = 1
+        extended.pdus = .extended(primary: .le1M, secondary: .le1M)
+        extended.tellsTransmitPower = true
+        wanted.extended = extended
+        _ = advertiser.handle(.want(wanted), at: Instant())
+        // Command Complete: success, -8 dBm.
+        let chosen = CommandOutcome.completed(returnParameters: [0x00, 0xF8])
+        #expect(
+            advertiser.handle(.commandFinished(chosen), at: Instant()) == [
+                .command(hex("01 37 20 0A 01 03 01 06 02 01 06 02 0A F8"))
+            ])
+    }
+
     private func play(_ script: [String], in advertiser: inout Advertiser, _ wanted: Advertiser.Configuration) {
         for (index, command) in script.enumerated() {
             let input: Advertiser.Input = index == 0 ? .want(wanted) : .commandFinished(done)

@@ -118,6 +118,28 @@ struct ExtendedHostTests {
         #expect(late.discoveries.isEmpty)
     }
 
+    @Test("The controller's power is in an extended advertisement that asks for it, and takes room")
+    func transmitPower() throws {
+        let client = Client(stage.world, 0xD0_0000_0000_03)
+        let scanner = Client(stage.world, 0xD0_0000_0000_04, at: 2)
+        let content = AdvertisementContent(localName: "Lock", isConnectable: false)
+        guard
+            case .success = client.answer(
+                .startExtendedAdvertising(ExtendedAdvertisement(content, tellsTransmitPower: true)))
+        else { throw Missing() }
+        #expect(scanner.answer(.startScan(ScanFilter())) == .success(.done))
+        stage.world.run(for: .seconds(2))
+        let heard = try #require(scanner.discoveries.first { $0.peer == client.peer })
+        // 0 dBm, as the controller is set up.
+        #expect(AdvertisingData(octets: heard.advertisingData).txPowerLevel == 0)
+        let full = AdvertisementContent(manufacturerData: [UInt8](repeating: 1, count: 231))
+        #expect(scanner.answer(.startExtendedAdvertising(ExtendedAdvertisement(full))) != nil)
+        let answer = scanner.answer(.startExtendedAdvertising(ExtendedAdvertisement(full, tellsTransmitPower: true)))
+        guard case .failure(.invalidParameters) = answer else { throw Missing() }
+    }
+
+    private struct Missing: Error {}
+
     @Test("What does not fit is refused, and where there are no extended packets, all of it")
     func refused() {
         let world = World(seed: 5)

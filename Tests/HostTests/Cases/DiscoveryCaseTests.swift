@@ -250,6 +250,29 @@ struct ConnectionParameterCaseTests {
         #expect(updates.intervals.allSatisfy { $0.interval == 80 })
     }
 
+    @Test("GAP/CONN/CPUP/BV-10-C: a peripheral asks by its link layer where both have the procedure")
+    func asksByLinkLayer() {
+        let (peripheral, central) = (scene.device("peripheral"), scene.device("central", at: 2))
+        _ = peripheral.answer(.startAdvertising(AdvertisementContent()))
+        let waiting = peripheral.ask(.connect(central.peer))
+        #expect(central.answer(.connect(peripheral.peer)) == .success(.connected(mtu: 517)))
+        scene.run(.seconds(1))
+        #expect(peripheral.answers(waiting).count == 1)
+        var commands: [[UInt8]] = []
+        var data: [[UInt8]] = []
+        peripheral.device.device.hciFault = { direction, packet in
+            if direction == .hostToController {
+                if packet[0] == 0x01 { commands.append(packet) } else { data.append(packet) }
+            }
+            return [packet]
+        }
+        #expect(peripheral.answer(.updateConnectionParameters(central.peer, Self.preference)) == .success(.done))
+        scene.run(.seconds(2))
+        // LE Connection Update (Core 6.0, Vol 4, Part E, 7.8.18), and nothing over L2CAP.
+        #expect(commands.map { Array($0[1...2]) } == [[0x13, 0x20]])
+        #expect(data.isEmpty)
+    }
+
     @Test("GAP/CONN/CPUP/BV-08-C: a request of the peer's link layer is granted")
     func byLinkLayer() throws {
         let central = scene.device("central")

@@ -64,6 +64,26 @@ struct PrivacyTests {
         scene.checkAnswers(scene.phone, "phone")
     }
 
+    @Test("GAP/PRIV/CONN/BV-12-C: a stranger behind a private address that no bond resolves may connect, as a stranger")
+    func stranger() {
+        let scene = SecureScene(privatePhone: true)
+        #expect(scene.connect() == .success(.connected(mtu: 517)))
+        #expect(scene.read() == .success(.value(SecureScene.value)))
+        scene.world.run(.milliseconds(500))
+        scene.disconnect()
+        let known = scene.bonds(of: scene.lock).map(\.peer)
+        #expect(known.count == 1)
+        // The other one, whose key the lock does not have.
+        let other = scene.world.device("other", at: 1) { $0.usesPrivateAddress = true }
+        #expect(other.answer(.connect(scene.lock.peer)) == .success(.connected(mtu: 517)))
+        // 0x05 is Insufficient Authentication: the stranger would have to pair.
+        var policy = PairingPolicy()
+        policy.acceptsPairing = false
+        #expect(scene.lock.answer(.security(.setPolicy(policy))) == .success(.done))
+        #expect(other.answer(.read(scene.lock.peer, scene.characteristic)) == .failure(.attribute(errorCode: 0x05)))
+        #expect(scene.bonds(of: scene.lock).map(\.peer) == known)
+    }
+
     @Test("GAP/CONN/DCEP/BV-06-C: a pending connection to a bonded peripheral survives the change of its address")
     func pendingConnection() throws {
         let scene = SecureScene(privateLock: true)
