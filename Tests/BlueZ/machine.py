@@ -57,9 +57,11 @@ def power(adapter, is_on=True):
 
 def forget_us():
     """BlueZ tells its clients of a device that it knows only what changed, and on these controllers nothing changes."""
-    device = "/org/bluez/hci0/dev_" + address("hci1").replace(":", "_")
-    output("dbus-send", "--system", "--print-reply", "--dest=org.bluez", "/org/bluez/hci0",
-           "org.bluez.Adapter1.RemoveDevice", f"objpath:{device}")
+    for adapter in ("hci1", "hci2"):
+        if os.path.exists(f"/sys/class/bluetooth/{adapter}"):
+            device = "/org/bluez/hci0/dev_" + address(adapter).replace(":", "_")
+            output("dbus-send", "--system", "--print-reply", "--dest=org.bluez", "/org/bluez/hci0",
+                   "org.bluez.Adapter1.RemoveDevice", f"objpath:{device}")
 
 
 def stop_bluetoothd():
