@@ -26,7 +26,9 @@ BlueZ
   --modules "NAMES"    more kernel modules to load at the start
 Files
   --share DIR[:ro]     DIR of this machine at the same path in the VM.  The
-                       current folder is shared unless there is a --share
+                       current folder is shared unless there is a --share.
+                       With :ro the VM keeps what it has read, which is much
+                       faster; changes made outside meanwhile it may not see
   --host-root          run COMMAND in this machine's whole file system,
                        read-only but for the shares and an own /tmp and /run
   --beside             run COMMAND in the VM, where "on-host PROGRAM ..." then
@@ -134,7 +136,8 @@ for s in "${shares[@]}"; do
 	/bin|/dev|/etc|/lib|/lib64|/proc|/run|/sbin|/sys|/tmp|/usr|/var) die "sharing $s would hide the VM's own" ;;
 	esac
 	share "share$n" "$s" "$ro"
-	config+=("SHARE_$n=$(quote "$s")" "SHARE_MODE_$n=${ro:+ro,}cache=mmap")
+	mode=cache=mmap; [ -z "$ro" ] || mode=ro,cache=loose
+	config+=("SHARE_$n=$(quote "$s")" "SHARE_MODE_$n=$mode")
 	n=$((n + 1))
 done
 config+=("SHARES=$n")
@@ -180,8 +183,11 @@ elif [ -w /dev/kvm ] && { [ -d /sys/module/kvm_intel ] || [ -d /sys/module/kvm_a
 	accel=(-accel kvm "${accel[@]}")
 fi
 
-append="${BLUEZ_VM_APPEND:-} console=ttyS0 quiet panic=-1 cryptomgr.notests random.trust_cpu=on mitigations=off audit=0 apparmor=0"
-command=("$qemu" -M pc "${accel[@]}" -cpu "${BLUEZ_VM_CPU:-max}" -smp "$cpus" -m "$memory"
+# What QEMU's emulation has translated of a program it uses again only at the
+# same address (norandmaps); it walks a fifth level of page tables, and emulates
+# AVX, which the C library would use wherever it is offered, at great cost.
+append="${BLUEZ_VM_APPEND:-} norandmaps console=ttyS0 quiet panic=-1 cryptomgr.notests random.trust_cpu=on mitigations=off audit=0 apparmor=0"
+command=("$qemu" -M pc "${accel[@]}" -cpu "${BLUEZ_VM_CPU:-max,la57=off,avx=off,avx2=off}" -smp "$cpus" -m "$memory"
 	-nodefaults -no-user-config -no-reboot -display none
 	-kernel "$image/vmlinux" -initrd "$image/initrd.cpio" -append "$append"
 	-drive "if=none,id=root,file=$image/root.ext4,format=raw,snapshot=on,cache=unsafe" -device virtio-blk-pci,drive=root

@@ -77,7 +77,7 @@ class Group:
             air.wait_for("listening", 30)
         guest = ["python3", "-u", os.path.join(HERE, "guest.py"), build, self.name, *([text] if text else [])]
         machine = Program(
-            "the machine", [MACHINE, *options, "--timeout", str(LIMIT), "--logs", logs, "--snoop", "--", *guest],
+            "the machine", [MACHINE, *options, "--share", f"{ROOT}:ro", "--timeout", str(LIMIT), "--logs", logs, "--snoop", "--", *guest],
             {"BLUEZ_VM_SUITE": suite}, at_our_end="TERM")  # It cleans up then.
         programs.append(machine)
         outside = []

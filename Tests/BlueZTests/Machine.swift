@@ -30,6 +30,16 @@ enum Machine {
         return (process.terminationStatus, String(decoding: output, as: UTF8.self))
     }
 
+    /// Waits until nobody has our adapter, if only for the moment.
+    static func waitUntilDown() throws {
+        let end = Date(timeIntervalSinceNow: 60)
+        while true {
+            let output = try run("hciconfig", "hci\(adapter)").output
+            if output.contains("DOWN") { return }
+            guard Date() < end else { throw MachineTrouble(output: output) }
+        }
+    }
+
     /// The processes whose command line begins with these words.
     static func processes(_ words: String...) throws -> [pid_t] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.sorted().filter {
