@@ -84,7 +84,7 @@ Bumble's peak memory is {bumble_memory:.0f} MiB. Discovery is of 10 services and
 done nothing else: in {requests:.0f} requests. Times depend on the machine and on what else it does; the ratios less so.
 
 The program is linked with the Swift libraries in it, at a fixed address: `swift build -c release --static-swift-stdlib
--Xlinker -no-pie`. With shared libraries, which is how SwiftPM links unless told otherwise, it needs about 7 MiB more, most
+-Xlinker -no-pie`. With shared libraries, which is how SwiftPM links unless told otherwise, it needs about 8 MiB more, most
 of it for what the loader changes in them.
 {complaints}"""
 TITLES = {
