@@ -94,18 +94,25 @@ extension VirtualController {
                 limit = limit.map { min($0, start) } ?? start
             }
         }
-        for set in sets {
-            guard mayHold(set), let start = set.machine?.nextStart,
-                start <= now.advanced(by: link.connection.interval)
-            else {
-                continue
-            }
-            limit = limit.map { min($0, max(start, now)) } ?? max(start, now)
-        }
+        if let end = advertisingLimit(for: link, before: limit, at: now) { limit = min(limit ?? end, end) }
         // Every fourth event of a busy link leaves its rest to a scanner, and every other one to an initiator.
         if scanner != nil, link.connection.event % 4 == 3 { limit = now }
         if initiator != nil, link.connection.event % 2 == 1 { limit = now }
         return (limit, ())
+    }
+
+    /// By when a link's event must end so that the advertising that becomes due on the way has its place before the next
+    /// event of a link; what has waited long enough does not wait for the end of this one.
+    private func advertisingLimit(for link: Link, before end: Instant?, at now: Instant) -> Instant? {
+        let next = min(end ?? link.connection.startAfterNext, link.connection.startAfterNext)
+        var limit: Instant?
+        for set in sets {
+            guard mayHold(set), let machine = set.machine, let due = machine.nextStart, due <= next else { continue }
+            let latest = min(next.advanced(by: .zero - machine.eventTime), due.advanced(by: Self.patience))
+            let start = max(latest, due, now)
+            limit = limit.map { min($0, start) } ?? start
+        }
+        return limit
     }
 
     /// The activity without a link that may have the radio now; `nil` if none is due or the radio is not to be had.

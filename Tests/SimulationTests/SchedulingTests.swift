@@ -124,6 +124,45 @@ struct SchedulingTests {
         #expect(shares.min()! * 4 > shares.reduce(0, +) / 4)
     }
 
+    @Test("Advertising has its place at the end of a busy link's events, and costs it a few packets of a hundred")
+    func place() throws {
+        func received(whileAdvertising isAdvertising: Bool) throws -> (packets: Int, reports: Int) {
+            let (world, central, peripherals) = Self.crowd(1, interval: 12)
+            let listener = Station(world, "listener", 0xB1)
+            listener.scan()
+            if isAdvertising { peripherals[0].advertise(interval: 0xA0) }
+            let handle = try #require(central.connections.first).handle
+            peripherals[0].host.keepsData = true
+            central.host.supply(handle, buffers: 40) { ConnectionTests.numbered(0) }
+            world.run(for: .seconds(10))
+            let reports = listener.reports.count { $0.report.address == peripherals[0].device.address }
+            return (peripherals[0].host.data.count, reports)
+        }
+        let (alone, shared) = (try received(whileAdvertising: false), try received(whileAdvertising: true))
+        #expect(shared.packets * 100 > alone.packets * 96, "\(shared.packets) of \(alone.packets)")
+        // Every 100 ms, 0 to 10 ms and the wait for the end of an event.
+        #expect(shared.reports > 80, "\(shared.reports)")
+    }
+
+    @Test("A connection request that comes near the end of an advertising event is heard out", arguments: 1...6)
+    func requests(seed: UInt64) {
+        let world = World(seed: seed)
+        let peripheral = Station(world, "peripheral", 0xA1)
+        let centrals = (0..<4).map { Station(world, "central \($0)", 0xC0 + UInt64($0)) }
+        for central in centrals {
+            peripheral.advertise()
+            central.connect(to: peripheral, interval: 6, timeout: 100)
+            world.run(for: .milliseconds(500))
+            guard let handle = central.connections.first?.handle else {
+                Issue.record("There is no link.")
+                return
+            }
+            central.host.keepsData = false
+            central.host.supply(handle, buffers: 20) { ConnectionTests.numbered(0) }
+        }
+        for station in centrals + [peripheral] { #expect(station.disconnections.isEmpty) }
+    }
+
     @Test("Beside five busy links a device still advertises, scans and connects")
     func background() throws {
         let (world, central, peripherals) = Self.crowd(5, interval: 6)

@@ -139,6 +139,12 @@ package struct Connection: Sendable {
         }
     }
 
+    /// When the event behind the next one begins, on this side's clock: what comes in between must have ended by then.
+    package var startAfterNext: Instant {
+        let start = anchor.advanced(by: interval)
+        return role == .central ? start : start.advanced(by: .zero - receiveMargin - widening)
+    }
+
     /// The time in which one exchange of the longest packets fits.
     package var exchangeTime: Duration {
         transmitMode.duration(payloadCount: max(nextCount, 27)) + receiveMode.duration(payloadCount: 27)
@@ -294,14 +300,22 @@ package struct Connection: Sendable {
     /// Whether this side's own limit leaves it another packet in this event.
     var maySendAgain: Bool { packetsPerEvent.map { sentPackets < $0 } ?? true }
 
-    /// Whether a packet of this side and an answer still end before the event must.
+    /// Whether the central's next packet and its answer still end before the event must.
     private func fits(from now: Instant, emptyAnswer: Bool) -> Bool {
         let longest = control.receiveLength.octets + (encryption.receive == nil ? 0 : LinkEncryption.micLength)
-        let answer = receiveMode.duration(payloadCount: emptyAnswer ? 0 : longest)
-        // A peripheral asks whether the central's packet and its own answer fit, and knows of neither how long.
-        let count = role == .peripheral ? 0 : inFlight?.payload.count ?? nextCount
-        let own = transmitMode.duration(payloadCount: count)
-        return now.advanced(by: AirTiming.interFrameSpace + own + AirTiming.interFrameSpace + answer) <= limit
+        let packet: Duration
+        let answer: Duration
+        switch role {
+        case .central:
+            packet = transmitMode.duration(payloadCount: inFlight?.payload.count ?? nextCount)
+            answer = receiveMode.duration(payloadCount: emptyAnswer ? 0 : longest)
+        case .peripheral:
+            // It does not know what comes. Where somebody else is to have the radio on time, a central that has more
+            // is taken to send the longest.
+            packet = receiveMode.duration(payloadCount: isCutShort && peerHasMore ? longest : 0)
+            answer = transmitMode.duration(payloadCount: 0)
+        }
+        return now.advanced(by: AirTiming.interFrameSpace + packet + AirTiming.interFrameSpace + answer) <= limit
     }
 
     private mutating func leaveEvent(reports: inout [ConnectionReport]) -> RadioOrder {

@@ -123,10 +123,18 @@ package struct Advertiser: Sendable {
             AdvertisingHeader(.scanResponse, sender: parameters.address.kind, payloadCount: octets.count).rawValue
     }
 
-    /// How long one event may take: on each channel the PDU and the wait for an answer.
+    /// How long one event may take: on each channel the PDU and the wait for an answer, and then a request with what
+    /// follows it.
     package var eventTime: Duration {
-        let exchange = RadioMode.le1M.duration(payloadCount: framePayload.count) + RadioPHY.le1M.answerWindow
-        return (exchange + AirTiming.interFrameSpace) * parameters.channels.count
+        let mode = RadioMode.le1M
+        let exchange = mode.duration(payloadCount: framePayload.count) + mode.phy.answerWindow
+        // CONNECT_IND has 34 octets, SCAN_REQ 12. 2.3.3.1 and 2.3.2.1.
+        let connection = isConnectable ? mode.duration(payloadCount: 34) : .zero
+        let scan =
+            isScannable
+            ? mode.duration(payloadCount: 12) + AirTiming.interFrameSpace
+                + mode.duration(payloadCount: responsePayload.count) : .zero
+        return (exchange + AirTiming.interFrameSpace) * parameters.channels.count + max(connection, scan)
     }
 
     /// When the next event wants to begin; `nil` when there will be none.

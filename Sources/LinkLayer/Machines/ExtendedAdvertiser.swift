@@ -86,7 +86,21 @@ package struct ExtendedAdvertiser: Sendable {
         let packets = 1 + max(parameters.data.count, parameters.scanResponse.count) / 240
         let auxiliary = parameters.secondary.duration(payloadCount: min(255, parameters.data.count + 20))
         return announcement * parameters.channels.count + (auxiliary + Self.auxiliarySpace) * packets
-            + parameters.secondary.phy.answerWindow
+            + parameters.secondary.phy.answerWindow + answerTime
+    }
+
+    /// How long a request lasts on the auxiliary channel, and what follows it.
+    private var answerTime: Duration {
+        let mode = parameters.secondary
+        switch parameters.mode {
+        // AUX_CONNECT_REQ has 34 octets, and its answer 14 (2.3.3); AUX_SCAN_REQ has 12 (2.3.2).
+        case .connectable:
+            return mode.duration(payloadCount: 34) + AirTiming.interFrameSpace + mode.duration(payloadCount: 14)
+        case .scannable:
+            return mode.duration(payloadCount: 12) + AirTiming.interFrameSpace
+                + mode.duration(payloadCount: min(255, parameters.scanResponse.count + 20))
+        default: return .zero
+        }
     }
 
     package mutating func handle(
