@@ -53,7 +53,10 @@ public final class BluetoothSecurity: @unchecked Sendable {
     /// Encrypts the link to a connected peer: with the bond's keys, else by a pairing. Apple's way is to read or write
     /// what the peer protects; this is for programs that want to pair beforehand.
     ///
-    /// - Parameter authenticated: whether somebody in the middle must be found out.
+    /// - Parameters:
+    ///   - peer: the connected peer.
+    ///   - authenticated: whether somebody in the middle must be found out.
+    ///   - completion: gets how the link is protected, or why it is not.
     public func secure(
         _ peer: CBPeer, authenticated: Bool = false,
         completion: @escaping (Result<LinkSecurity, any Error>) -> Void = { _ in }
@@ -76,7 +79,11 @@ public final class BluetoothSecurity: @unchecked Sendable {
     /// Writes a value without response, signed with the bond's key: on a link in the clear it proves who wrote it. On
     /// an encrypted link it goes unsigned.
     ///
-    /// - Parameter data: at most ATT_MTU - 15 octets.
+    /// - Parameters:
+    ///   - data: at most ATT_MTU - 15 octets.
+    ///   - characteristic: one with the property `authenticatedSignedWrites`.
+    ///   - peripheral: whose it is.
+    ///   - completion: gets `nil` when the value is on its way.
     public func writeSigned(
         _ data: Data, for characteristic: CBCharacteristic, of peripheral: CBPeripheral,
         completion: @escaping ((any Error)?) -> Void = { _ in }
@@ -108,7 +115,9 @@ public final class BluetoothSecurity: @unchecked Sendable {
     /// Forgets the keys of a peer, and ends a link that is encrypted with them. The next access that needs them pairs
     /// anew. The peer may have to be told to forget its own.
     ///
-    /// - Parameter identifier: of the `CBPeripheral`, the `CBCentral` or the ``BondedPeer``.
+    /// - Parameters:
+    ///   - identifier: of the `CBPeripheral`, the `CBCentral` or the ``BondedPeer``.
+    ///   - completion: gets `nil` when the bond is gone.
     public func removeBond(of identifier: UUID, completion: @escaping ((any Error)?) -> Void = { _ in }) {
         ask(.listBonds) { [weak self] answer in
             guard case .success(.bonds(let records)) = answer, let self, let manager else {
@@ -201,7 +210,9 @@ public protocol BluetoothSecurityDelegate: AnyObject {
     func security(_ security: BluetoothSecurity, didRemoveBond peer: UUID)
     /// Bonds cannot be read from disk or written to it; they last for this run.
     ///
-    /// - Parameter reason: a sentence.
+    /// - Parameters:
+    ///   - security: whose delegate this is.
+    ///   - reason: a sentence.
     func security(_ security: BluetoothSecurity, cannotKeepBonds reason: String)
 }
 

@@ -47,8 +47,10 @@ public struct ExtendedAdvertiser {
 
     /// Puts an advertisement on the air until ``stop(completion:)``, or until the radio goes off.
     ///
-    /// - Parameter completion: gets `nil` when it is on the air; a `CBError` if the radio has no extended advertising
-    ///   or not the coded PHY, the advertisement is too long, or another one of this manager is on the air.
+    /// - Parameters:
+    ///   - advertisement: what it says, and how.
+    ///   - completion: gets `nil` when it is on the air; a `CBError` if the radio has no extended advertising or not
+    ///     the coded PHY, the advertisement is too long, or another one of this manager is on the air.
     public func start(_ advertisement: Advertisement, completion: @escaping ((any Error)?) -> Void = { _ in }) {
         let content = AdvertisementContent(
             localName: advertisement.localName, services: advertisement.services.map(\.bluetoothUUID),

@@ -38,7 +38,9 @@ public struct WaitingWork: Equatable, Sendable {
 
     /// Lists what is still waiting, the oldest first, whichever program on the radio has asked for it.
     ///
-    /// - Parameter completion: called on the manager's queue.
+    /// - Parameters:
+    ///   - manager: whose radio is asked about.
+    ///   - completion: called on the manager's queue.
     public static func list(of manager: CBManager, completion: @escaping ([WaitingWork]) -> Void) {
         manager.askHost(.listOpenWork) { [weak manager] answer in
             guard case .success(.openWork(let work)) = answer, let manager else { return completion([]) }

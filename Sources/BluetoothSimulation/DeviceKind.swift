@@ -44,6 +44,7 @@ extension BluetoothWorld {
     /// Adds a device that needs no program.
     ///
     /// - Parameters:
+    ///   - kind: what it is.
     ///   - name: what it shows on the air, if it shows a name.
     ///   - position: where it stands, in metres.
     ///   - address: `AA:BB:CC:DD:EE:FF`; `nil` gives it one of its own.

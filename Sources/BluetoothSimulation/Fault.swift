@@ -131,7 +131,9 @@ extension SimulatedDevice {
     ///
     /// What a peer advertises is said anew by restarting its radio, which ends its links.
     ///
-    /// - Parameter probability: how likely it strikes each time that it could, 0...1.
+    /// - Parameters:
+    ///   - fault: what goes wrong.
+    ///   - probability: how likely it strikes each time that it could, 0...1.
     public func addFault(_ fault: Fault, probability: Double = 1) {
         precondition((0...1).contains(probability), "A probability lies in 0...1.")
         hosted.faults.begin(fault.simulated, probability: probability)

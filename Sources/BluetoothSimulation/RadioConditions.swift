@@ -62,6 +62,7 @@ extension BluetoothWorld {
     ///
     /// - Parameters:
     ///   - channel: 1...13.
+    ///   - position: where its antenna stands, in metres.
     ///   - dutyCycle: the share of the time in which it sends, 0...1.
     ///   - power: in dBm.
     @discardableResult
@@ -126,7 +127,9 @@ extension SimulatedDevice {
 
     /// Lets it go straight to a place, from now on.
     ///
-    /// - Parameter speed: in metres a second; a person walks at some 1.4.
+    /// - Parameters:
+    ///   - target: where it is to arrive.
+    ///   - speed: in metres a second; a person walks at some 1.4.
     /// - Returns: how old the world is when it arrives.
     @discardableResult
     public func move(to target: BluetoothWorld.Position, speed: Double) -> Duration {

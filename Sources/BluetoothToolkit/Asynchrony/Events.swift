@@ -54,7 +54,9 @@ public final class EventSource<Element: Sendable>: @unchecked Sendable {
 
     /// A stream and its source.
     ///
-    /// - Parameter onEnd: called once, when nobody reads any more or the source has finished.
+    /// - Parameters:
+    ///   - policy: what becomes of elements that are not read yet.
+    ///   - onEnd: called once, when nobody reads any more or the source has finished.
     public static func make(
         _ policy: BufferPolicy, onEnd: @escaping @Sendable () -> Void = {}
     ) -> (events: Events<Element>, source: EventSource<Element>) {

@@ -34,7 +34,9 @@ public struct RemoteDescriptor: @unchecked Sendable {
 extension RemotePeripheral {
     /// Finds services and all their characteristics.
     ///
-    /// - Parameter services: only these; `nil` means all.
+    /// - Parameters:
+    ///   - services: only these; `nil` means all.
+    ///   - limit: how long it may take; `nil` is for ever.
     public func discover(
         _ services: [CBUUID]? = nil, within limit: Duration? = Central.defaultLimit
     ) async throws -> [RemoteService] {

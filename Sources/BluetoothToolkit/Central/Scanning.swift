@@ -47,6 +47,7 @@ extension Central {
     /// - Parameters:
     ///   - services: only devices that list one of these; `nil` means all.
     ///   - duplicates: whether to report every packet, and not each device once for what it tells.
+    ///   - buffer: what becomes of reports that are not read yet.
     /// - Throws: ``ToolkitError/radioUnavailable(_:)`` if the radio is not on; so does the stream when it goes off.
     public func scan(
         for services: [CBUUID]? = nil, duplicates: Bool = false, buffer: BufferPolicy = .newest(256)

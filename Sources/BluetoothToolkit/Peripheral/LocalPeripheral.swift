@@ -140,7 +140,9 @@ public final class LocalPeripheral: @unchecked Sendable {
     /// Offers L2CAP channels, and returns the number under which centrals open them; ``events`` tells of each. Tell
     /// the number by a characteristic: centrals have no other way to learn it.
     ///
-    /// - Parameter isEncrypted: whether a channel needs an encrypted link.
+    /// - Parameters:
+    ///   - isEncrypted: whether a channel needs an encrypted link.
+    ///   - limit: how long it may take; `nil` is for ever.
     public func offerChannel(
         isEncrypted: Bool = false, within limit: Duration? = Central.defaultLimit
     ) async throws -> CBL2CAPPSM {
@@ -217,7 +219,11 @@ public final class LocalPeripheral: @unchecked Sendable {
     /// Sends a value to those who listen to the characteristic, and returns when it is handed to the system: as soon as
     /// there is room.
     ///
-    /// - Parameter centrals: of those who listen; `nil` means all.
+    /// - Parameters:
+    ///   - value: the new value; what is longer than a central takes is cut for it.
+    ///   - characteristic: one of this device's, with the property `notify` or `indicate`.
+    ///   - centrals: of those who listen; `nil` means all.
+    ///   - limit: how long to wait for room; `nil` is for ever.
     public func notify(
         _ value: Data, of characteristic: PublishedCharacteristic, to centrals: [RemoteCentral]? = nil,
         within limit: Duration? = Central.defaultLimit

@@ -31,7 +31,12 @@ public struct LocalCharacteristic: @unchecked Sendable {
     /// What a person may read of it: the descriptor 0x2901.
     public var userDescription: String?
 
-    /// - Parameter permissions: `nil` takes those that the properties need.
+    /// - Parameters:
+    ///   - uuid: its type.
+    ///   - properties: what centrals may do with it.
+    ///   - permissions: `nil` takes those that the properties need.
+    ///   - value: served by the system, and constant; `nil` asks the program at each read and write.
+    ///   - userDescription: what a person may read of it; `nil` for nothing.
     public init(
         _ uuid: CBUUID, _ properties: CBCharacteristicProperties, permissions: CBAttributePermissions? = nil,
         value: Data? = nil, userDescription: String? = nil

@@ -9,7 +9,9 @@ public struct SoakTest: Sendable {
 
     /// Runs against a peer that runs ``SoakPeer``.
     ///
-    /// - Parameter progress: the report so far, about once a second.
+    /// - Parameters:
+    ///   - peripheral: the peer, connected or not.
+    ///   - progress: the report so far, about once a second.
     /// - Returns: the report, also when the test ends early because the link cannot be had any more. A cancelled test
     ///   returns what it has so far too.
     public func run(

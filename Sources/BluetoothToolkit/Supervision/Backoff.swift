@@ -19,7 +19,9 @@ public struct Backoff: Sendable, Equatable {
 
     /// The pause before attempt number `failures`, counted from 1.
     ///
-    /// - Parameter chance: 0...1; the middle leaves the pause as it is.
+    /// - Parameters:
+    ///   - failures: how many attempts in a row have failed.
+    ///   - chance: 0...1; the middle leaves the pause as it is.
     public func pause(afterFailures failures: Int, chance: Double) -> Duration {
         var pause = first
         // Doubling ends at the limit: no number of failures makes it overflow.

@@ -30,7 +30,10 @@ public final class ConnectionSupervisor: @unchecked Sendable {
         }
     }
 
-    /// - Parameter chance: 0...1 for each pause: its jitter.
+    /// - Parameters:
+    ///   - peripheral: to which the link is kept; from here on nobody else connects it or ends its link.
+    ///   - policy: when to connect, for how long to pause, and when to give up.
+    ///   - chance: 0...1 for each pause: its jitter.
     public init(
         of peripheral: RemotePeripheral, policy: Policy = Policy(),
         chance: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }

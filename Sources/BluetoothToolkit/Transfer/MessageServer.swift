@@ -6,7 +6,9 @@ public final class MessageServer: Sendable {
     private let peripheral: LocalPeripheral
     private let isOutbox: Bool
 
-    /// - Parameter isOutbox: whether it has something to send: it publishes ``MessageService/outbox`` too.
+    /// - Parameters:
+    ///   - peripheral: on which it serves.
+    ///   - isOutbox: whether it has something to send: it publishes ``MessageService/outbox`` too.
     public init(_ peripheral: LocalPeripheral, isOutbox: Bool = false) {
         self.peripheral = peripheral
         self.isOutbox = isOutbox

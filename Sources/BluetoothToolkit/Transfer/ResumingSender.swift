@@ -10,7 +10,11 @@ extension TransferSender {
     /// Sends to a peripheral that runs a ``MessageServer``, over as many links as it takes: each goes on where the one
     /// before has stopped. At its end, or when it is cancelled, the link is ended too.
     ///
-    /// - Parameter wrap: puts something between the transfer and its link, such as a fault.
+    /// - Parameters:
+    ///   - peripheral: the receiver, connected or not.
+    ///   - persistence: what carries the pieces, and how often and with which pauses to connect again.
+    ///   - wrap: puts something between the transfer and its link, such as a fault.
+    ///   - tell: called with each step, often.
     /// - Throws: ``TransferRefusal``; or ``LinkEnd`` that is final, or the last one of too many.
     @discardableResult
     public func send(
@@ -35,8 +39,10 @@ extension TransferSender {
     /// as it takes: pieces go as notifications, or on the channel that the central opens.
     ///
     /// - Parameters:
+    ///   - peripheral: this device, whose radio is on.
     ///   - name: on the air.
     ///   - wrap: puts something between the transfer and its link, such as a fault.
+    ///   - tell: called with each step, often.
     @discardableResult
     public func send(
         from peripheral: LocalPeripheral, as name: String,
@@ -77,7 +83,11 @@ extension TransferReceiver {
     /// Receives from a peripheral that has something to send, transfer after transfer, over as many links as it takes.
     /// It ends when it is cancelled, or for a cause that is final.
     ///
-    /// - Parameter wrap: puts something between the transfer and its link, such as a fault.
+    /// - Parameters:
+    ///   - peripheral: who has something to send, connected or not.
+    ///   - persistence: what carries the pieces, and how often and with which pauses to connect again.
+    ///   - wrap: puts something between the transfer and its link, such as a fault.
+    ///   - tell: called with each step.
     public func receive(
         from peripheral: RemotePeripheral, persistence: TransferPersistence = TransferPersistence(),
         wrap: @escaping @Sendable (any MessageLink) -> any MessageLink = { $0 },

@@ -26,6 +26,8 @@ public struct TransferSender: Sendable {
     private let source: any TransferSource
 
     /// - Parameters:
+    ///   - source: what to send.
+    ///   - name: for people, and for the receiver's file.
     ///   - isOneByOne: whether each piece waits for its acknowledgement: slow, and for receivers without room.
     /// - Throws: what reading the source throws.
     public init(_ source: any TransferSource, name: String, isOneByOne: Bool = false) throws {
@@ -41,7 +43,10 @@ public struct TransferSender: Sendable {
 
     /// Sends over one link, from where the receiver is.
     ///
-    /// - Parameter progress: called often.
+    /// - Parameters:
+    ///   - link: one that is there.
+    ///   - time: by which its patience goes.
+    ///   - progress: called often.
     /// - Returns: when the receiver has said that all is there and intact.
     /// - Throws: ``TransferRefusal``, or why the link ended; then call it again on the next one.
     @discardableResult
