@@ -15,6 +15,8 @@ public final class SimulatedDevice {
     let hosted: HostedDevice
     /// The device itself, for tools of this package that look deeper.
     package var simulated: Device { hosted.device }
+    /// What its Bluetooth is busy with, in words.
+    package var business: [String] { hosted.business }
     let radio: SimulatedRadio
     let executor: WorldExecutor
     let programs: ProgramList

@@ -16,7 +16,11 @@ extension Host {
             work.append((since, OpenWork(what, waitsFor: party, age: since.duration(to: now))))
         }
         for entry in requests.open where entry.request != .listOpenWork {
-            add(entry.request.summary, entry.request.party, entry.since)
+            if case .connect(let peer) = entry.request, waitingForRoom.contains(peer) {
+                add(OpenWork.roomForLink, .controller, entry.since)
+            } else {
+                add(entry.request.summary, entry.request.party, entry.since)
+            }
         }
         for command in commands.open { add("the command \(command.opcode)", .controller, command.since) }
         for (_, question) in questions.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {

@@ -16,6 +16,9 @@ package struct OpenWork: Equatable, Sendable {
     /// For how long it has been open.
     package var age: Duration
 
+    /// What a connect waits for while the controller holds as many links as it can.
+    package static let roomForLink = "room for another link"
+
     package init(_ what: String, waitsFor party: Party, age: Duration) {
         self.what = what
         self.party = party

@@ -73,6 +73,11 @@ package final class HostedDevice: HostOwner, @unchecked Sendable {
         }
     }
 
+    /// What its host waits for, and what its radio is asked to do; in words, for tests.
+    package var business: [String] {
+        (host?.openWork(at: world.now).map(\.what) ?? []) + device.controller.activities
+    }
+
     /// Its bonds, as they are kept now.
     package var keptBonds: [BondRecord] {
         do throws(BondStorageError) { return try bonds.bonds(of: device.address) } catch { return [] }

@@ -66,6 +66,9 @@ package final class World: AdapterLoop, @unchecked Sendable {
     /// A fault of the air: changes a packet as it begins, its CRC with it.
     package var airFault: ((inout RadioFrame) -> Void)?
 
+    /// Is called after each step: after what happens at one deadline, and after one piece of work from outside.
+    package var stepTap: (() -> Void)?
+
     /// Is told of the faults of devices' lines: when they are put in and taken out, and each time they strike.
     package var faultTap: ((_ at: Instant, _ device: Device, _ fault: SimulatedFault, _ moment: FaultMoment) -> Void)?
 
@@ -241,6 +244,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
             wake(devices[next.participant / 2 - 1], isHost: next.participant % 2 == 1)
         }
         deliverAll()
+        stepTap?()
         if let following = heap.first, following.deadline <= now { return }
         settle()
     }
@@ -269,6 +273,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
                 for piece in work {
                     piece(now)
                     deliverAll()
+                    stepTap?()
                 }
             }
             guard isUnsettled || !work.isEmpty else { return }

@@ -101,8 +101,8 @@ extension VirtualController {
         return (limit, ())
     }
 
-    /// By when a link's event must end so that the advertising that becomes due on the way has its place before the next
-    /// event of a link; what has waited long enough does not wait for the end of this one.
+    /// By when a link's event must end so that the advertising that becomes due on the way has its place before the
+    /// next event of a link; what has waited long enough does not wait for the end of this one.
     private func advertisingLimit(for link: Link, before end: Instant?, at now: Instant) -> Instant? {
         let next = min(end ?? link.connection.startAfterNext, link.connection.startAfterNext)
         var limit: Instant?

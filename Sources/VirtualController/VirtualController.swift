@@ -93,6 +93,12 @@ package final class VirtualController {
         self.generator = generator
     }
 
+    /// What its radio is asked to do, in words, for tests.
+    package var activities: [String] {
+        sets.filter { $0.machine != nil }.map { _ in "advertising" } + (scanner == nil ? [] : ["scanning"])
+            + (initiator == nil ? [] : ["connecting"]) + links.map { _ in "link" }
+    }
+
     // MARK: Inputs
 
     /// Takes one HCI packet from the host, in its H4 form.

@@ -110,32 +110,6 @@ struct CaptureReaderTests {
         [0x02, 0x40, isReceived ? 0x20 : 0x00, UInt8(pdu.count), 0] + pdu
     }
 
-    @Test("A stability test's numbers are those of its capture", arguments: ["0", "3"])
-    func soak(loss: String) throws {
-        let path = NSTemporaryDirectory() + "soak-\(UUID().uuidString).btsnoop"
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        var output: [String] = []
-        let tool = Tool(
-            terminal: Terminal(isInteractive: false), environment: ["BLE_RADIO": "simulated"],
-            print: { output.append($0) }, printError: { _ in })
-        let status = tool.run(["soak", "--minutes", "2", "--loss", loss, "--capture", path, "--json"])
-        #expect(status == (loss == "0" ? .success : .failure))
-        let report = try #require(
-            try JSONSerialization.jsonObject(with: Data(output.last?.utf8 ?? "".utf8)) as? [String: Any])
-        var (pings, pongs): (Set<[UInt8]>, Set<[UInt8]>) = ([], [])
-        for record in try BTSnoop.records(in: [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))) {
-            // ACL header (5), L2CAP header (4) of the attribute channel, opcode, handle, a packet of the test.
-            let packet = record.packet
-            guard packet.count >= 17, packet[0] == 2, packet[7...8] == [4, 0], packet[12] == 0x53 else { continue }
-            let number = Array(packet[13..<17])
-            if packet[9] == 0x52 { pings.insert(number) }
-            if packet[9] == 0x1B { pongs.insert(number) }
-        }
-        #expect(report["sent"] as? Int == pings.count && report["received"] as? Int == pongs.count)
-        #expect(report["lost"] as? Int == pings.subtracting(pongs).count && pings.count == 1200)
-        #expect(loss == "0" ? pongs.count == 1200 : (1140...1180).contains(pongs.count))
-    }
-
     @Test("Files of other tools: their datalink types, a broken end, and what is no record")
     func files() throws {
         let packet: [UInt8] = [0x04, 0x10, 0x01, 0x42]

@@ -4,7 +4,6 @@ import BluetoothToolkit
 import CoreBluetooth
 import Foundation
 import HCITransport
-import HostInterface
 import Testing
 
 /// C12, C13: each cause is found in a world in which it is there, and nothing is found where all is well.
@@ -80,18 +79,17 @@ struct DoctorTests {
             scene.world.schedule(at: .milliseconds(6700)) { sensor.removeBattery() }
         },
         Case(.linkLimit) { scene in
+            scene.fillLinks()
             scene.addSensor()
-            scene.faults = { if case .connect = $0 { .connectionLimitReached } else { nil } }
         },
         Case(.bondLost) { scene in
-            scene.addSensor()
-            // PIN or Key Missing (Core 6.0, Vol 1, Part F, 2.6).
-            scene.faults = { if case .connect = $0 { .disconnected(reason: 0x06) } else { nil } }
+            let sensor = scene.addSensor(sensor { $0.isProtected = true })
+            scene.pair()
+            sensor.addFault(.forgotBond)
         },
         Case(.smallMTU) { $0.addSensor(mtu: 23) },
         Case(.discoveryFails) { scene in
-            scene.addSensor()
-            scene.faults = { if case .discoverServices = $0 { .illegalAnswer("handles go backward") } else { nil } }
+            scene.addSensor().addFault(.duplicateHandles)
         },
     ]
 
@@ -109,12 +107,10 @@ struct DoctorTests {
             scene.examination.characteristic = .init("FFF3")
         },
         Case(.noConfigurationDescriptor) { scene in
-            scene.addSensor()
-            scene.faults = { if case .subscribe = $0 { .noConfigurationDescriptor } else { nil } }
+            scene.addSensor().addFault(.missingConfigurationDescriptor)
         },
         Case(.subscriptionRefused) { scene in
-            scene.addSensor()
-            scene.faults = { if case .subscribe = $0 { .attribute(errorCode: 0x80) } else { nil } }
+            scene.refuseWrites(of: scene.addSensor())
         },
         Case(.silentNotifications) { $0.addSensor(sensor { $0.notifies = false }) },
         Case(.readRefused) { $0.addSensor(sensor { $0.refusal = .unlikelyError }) },

@@ -1,11 +1,9 @@
-import Backends
 import BluetoothSimulation
 import BluetoothTool
 import BluetoothToolkit
 import CoreBluetooth
 import Foundation
-import HostInterface
-import Synchronization
+import Simulation
 import Testing
 
 /// A phone with a doctor, and a sensor that is well: FFF0 with FFF1 (read, write, notify), FFF2 (write without
@@ -27,13 +25,19 @@ final class DoctorWorld {
         var answers = true
         /// What it refuses reads and writes with.
         var refusal: CBATTError.Code?
+        /// Whether FFF1 is for bonded devices only.
+        var isProtected = false {
+            didSet {
+                definition.characteristics[0].properties = [.read, .write, .notifyEncryptionRequired]
+                definition.characteristics[0].permissions = [.readEncryptionRequired, .writeEncryptionRequired]
+            }
+        }
     }
 
     let world = BluetoothWorld(seed: 3)
     let phone: SimulatedDevice
     private(set) var sensors: [SimulatedDevice] = []
-    /// What becomes of the phone's requests, in place of what the host says.
-    var faults: (@Sendable (HostRequest) -> HostFailure?)?
+    private var held: [RemotePeripheral]?
     var examination = Examination()
 
     init() {
@@ -51,6 +55,61 @@ final class DoctorWorld {
         _ = device.start { try await Self.run(sensor, time) }
         sensors.append(device)
         return device
+    }
+
+    /// Another program of the phone holds as many links as its controller can.
+    func fillLinks() {
+        let time = Timekeeper(world.clock)
+        for number in 0..<8 {
+            _ = world.addDevice("Other \(number)", at: .init(x: 1)).start {
+                let peripheral = LocalPeripheral(time: time)
+                try await peripheral.waitUntilOn()
+                try await peripheral.advertise(services: [CBUUID(string: "FFE0")])
+                for try await _ in peripheral.events {}
+            }
+        }
+        let holder = phone.start {
+            let central = Central(time: time)
+            try await central.waitUntilOn()
+            var held: [RemotePeripheral] = []
+            while held.count < 8 {
+                let other = try await central.first(
+                    for: [CBUUID(string: "FFE0")],
+                    where: { [held] seen in !held.contains { $0 === seen.peripheral } })
+                try await other.peripheral.connect()
+                held.append(other.peripheral)
+            }
+            return held
+        }
+        #expect(world.run(until: { holder.isFinished }, within: .seconds(60)))
+        held = try? holder.result?.get()
+    }
+
+    /// The phone and the sensor pair: the phone reads what is for bonded devices only.
+    func pair() {
+        let time = Timekeeper(world.clock)
+        let reader = phone.start {
+            let central = Central(time: time)
+            try await central.waitUntilOn()
+            let sensor = try await central.first(for: [CBUUID(string: "FFF0")]).peripheral
+            try await sensor.connect()
+            let value = try await sensor.characteristic(CBUUID(string: "FFF1"), in: CBUUID(string: "FFF0"))
+            _ = try await sensor.read(value)
+            try await sensor.disconnect()
+        }
+        #expect(throws: Never.self) { try world.output(of: reader, within: .seconds(60)) }
+    }
+
+    /// Its firmware refuses all writes with an error of its own, 0x80.
+    func refuseWrites(of sensor: SimulatedDevice) {
+        var handle: [UInt8] = [0, 0]
+        sensor.simulated.hciFault = { direction, packet in
+            // Of the attribute channel: a Write Request (0x12) and its response (0x13).
+            guard packet.count >= 10, packet[0] == 2, packet[7] == 4, packet[8] == 0 else { return [packet] }
+            if direction == .controllerToHost, packet[9] == 0x12, packet.count >= 12 { handle = Array(packet[10...11]) }
+            guard direction == .hostToController, packet[9] == 0x13 else { return [packet] }
+            return [Array(packet[0...2]) + [9, 0, 5, 0, 4, 0, 0x01, 0x12] + handle + [0x80]]
+        }
     }
 
     private static func run(_ sensor: Sensor, _ time: Timekeeper) async throws {
@@ -99,61 +158,8 @@ final class DoctorWorld {
 
     func diagnosis(within limit: Duration = .seconds(200)) throws -> [Finding] {
         let time = Timekeeper(world.clock)
-        let (examination, faults) = (examination, faults)
-        let doctor = phone.start {
-            let place = SessionProvider.current
-            let central = SessionProvider.with(FaultyRadio(place, faults ?? { _ in nil })) { Central(time: time) }
-            return try await examination.run(with: central)
-        }
+        let examination = examination
+        let doctor = phone.start { try await examination.run(with: Central(time: time)) }
         return try world.output(of: doctor, within: limit)
     }
-}
-
-/// A radio of which some requests fail: what no peer of ours would do.
-private final class FaultyRadio: SessionFactory {
-    private let radio: any SessionFactory
-    private let fault: @Sendable (HostRequest) -> HostFailure?
-
-    init(_ radio: any SessionFactory, _ fault: @escaping @Sendable (HostRequest) -> HostFailure?) {
-        self.radio = radio
-        self.fault = fault
-    }
-
-    func makeSession() -> any HostSession { FaultySession(radio.makeSession(), fault) }
-    var permission: RadioPermission { radio.permission }
-    func report(_ line: String) { radio.report(line) }
-    var secondsSince2001: Double { radio.secondsSince2001 }
-    func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
-        radio.schedule(after: delay, work)
-    }
-}
-
-private final class FaultySession: HostSession {
-    private let session: any HostSession
-    private let fault: @Sendable (HostRequest) -> HostFailure?
-    private let failures = Mutex<[RequestNumber: HostFailure]>([:])
-
-    init(_ session: any HostSession, _ fault: @escaping @Sendable (HostRequest) -> HostFailure?) {
-        self.session = session
-        self.fault = fault
-    }
-
-    var defaultExecutor: (any CallbackExecutor)? { session.defaultExecutor }
-
-    func open(on executor: any CallbackExecutor, _ deliver: @escaping @Sendable (HostEvent) -> Void) {
-        session.open(on: executor) { [self] event in
-            if case .answer(let number, _) = event, let failure = failures.withLock({ $0[number] }) {
-                deliver(.answer(number, .failure(failure)))
-            } else {
-                deliver(event)
-            }
-        }
-    }
-
-    func submit(_ request: HostRequest, number: RequestNumber) {
-        if let failure = fault(request) { failures.withLock { $0[number] = failure } }
-        session.submit(request, number: number)
-    }
-
-    func close() { session.close() }
 }

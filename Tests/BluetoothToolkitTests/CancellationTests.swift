@@ -3,113 +3,9 @@ import BluetoothToolkit
 import CoreBluetooth
 import Testing
 
-/// Each call is cancelled at every moment of its life: it returns in the same instant, and the next one works.
+/// What becomes of the radio's work when a call is cancelled; EveryStepTests has each step of each call.
 @Suite("Cancellation")
 struct CancellationTests {
-    /// A call, what must be so before it, and what must work after it was cancelled.
-    struct Case: Sendable, CustomTestStringConvertible {
-        var testDescription: String
-        var prepare: @Sendable (RemotePeripheral) async throws -> Void = { try await $0.connect() }
-        var call: @Sendable (RemotePeripheral) async throws -> Void
-        var after: @Sendable (RemotePeripheral) async throws -> Void
-    }
-
-    /// How far apart the moments are: a third of a connection event's distance, so that none between two of them has
-    /// another state.
-    static let step = Duration.milliseconds(4)
-
-    @Sendable static func readConstant(_ sensor: RemotePeripheral) async throws {
-        try await sensor.connect()
-        let constant = try await sensor.characteristic(.constant, in: .service)
-        #expect(try await sensor.read(constant) == Data("constant".utf8))
-    }
-
-    static let cases: [Case] = [
-        Case(
-            testDescription: "connect", prepare: { _ in }, call: { try await $0.connect() }, after: readConstant),
-        Case(
-            testDescription: "disconnect", call: { try await $0.disconnect() },
-            after: { try await readConstant($0) }),
-        Case(testDescription: "discover", call: { _ = try await $0.discover() }, after: readConstant),
-        Case(
-            testDescription: "read",
-            call: { _ = try await $0.read(try await $0.characteristic(.value, in: .service)) },
-            after: readConstant),
-        Case(
-            testDescription: "write",
-            call: {
-                try await $0.write(Data(count: 300), to: try await $0.characteristic(.value, in: .service))
-            }, after: readConstant),
-        Case(
-            testDescription: "write without response",
-            call: {
-                let command = try await $0.characteristic(.command, in: .service)
-                for _ in 0..<40 { try await $0.writeWithoutResponse(Data(count: 100), to: command) }
-            }, after: readConstant),
-        Case(
-            testDescription: "RSSI",
-            call: { for _ in 0..<3 { _ = try await $0.readRSSI() } }, after: readConstant),
-        Case(
-            testDescription: "subscribe",
-            call: {
-                let value = try await $0.characteristic(.value, in: .service)
-                for try await _ in try await $0.values(of: value) { break }
-            },
-            after: {
-                let value = try await $0.characteristic(.value, in: .service)
-                for try await _ in try await $0.values(of: value) { break }
-            }),
-    ]
-
-    @Test("A call of a central, cancelled at every moment", arguments: cases)
-    func everyMoment(_ item: Case) throws {
-        var moment = Duration.zero
-        var cancelled = 0
-        while try cancel(item, after: moment) {
-            cancelled += 1
-            moment += Self.step
-            try #require(cancelled < 2000, "\(item.testDescription) never ends by itself")
-        }
-        // The controller knows the strength, and answers in no time.
-        #expect(cancelled > 2 || item.testDescription == "RSSI")
-    }
-
-    /// - Returns: whether the call was still running at that moment.
-    private func cancel(_ item: Case, after moment: Duration) throws -> Bool {
-        let scene = PairWorld()
-        let time = scene.time
-        let (gate, opened) = AsyncStream<Void>.makeStream()
-        let (goal, reached) = AsyncStream<RemotePeripheral>.makeStream()
-        let phone = scene.phone.start {
-            let central = Central(time: time)
-            try await central.waitUntilOn()
-            let sensor = try await central.first(for: [.service]).peripheral
-            try await item.prepare(sensor)
-            reached.yield(sensor)
-            for await _ in gate { break }
-            try await item.call(sensor)
-        }
-        let waiter = scene.phone.start {
-            for await sensor in goal { return sensor }
-            throw CancellationError()
-        }
-        let sensor = try scene.world.output(of: waiter, within: .seconds(20))
-        opened.yield()
-        scene.world.run(for: moment)
-        let wasRunning = !phone.isFinished
-        phone.cancel()
-        scene.world.run(for: .zero)
-        #expect(phone.isFinished, "\(item.testDescription) did not return at once, cancelled after \(moment)")
-        if wasRunning {
-            #expect(throws: CancellationError.self) { try phone.result?.get() }
-        }
-        let next = scene.phone.start { try await item.after(sensor) }
-        #expect(throws: Never.self, "\(item.testDescription) cancelled after \(moment)") {
-            try scene.world.output(of: next, within: .seconds(20))
-        }
-        return wasRunning
-    }
-
     @Test("An attempt that is cancelled leaves no link and no attempt behind")
     func nothingLeft() throws {
         let scene = PairWorld()
@@ -188,36 +84,5 @@ struct CancellationTests {
         #expect(try scene.world.output(of: heard, within: .zero) == ["subscribed", "unsubscribed"])
         reached.finish()
         _ = goal
-    }
-
-    @Test("Publishing and advertising, cancelled at every moment")
-    func peripheral() throws {
-        for microseconds in stride(from: 0, to: 40_000, by: 500) {
-            let world = BluetoothWorld(seed: 1)
-            let device = world.addDevice("Sensor")
-            let time = Timekeeper(world.clock)
-            let start = device.start {
-                let peripheral = LocalPeripheral(time: time)
-                try await peripheral.waitUntilOn()
-                return peripheral
-            }
-            let peripheral = try world.output(of: start, within: .seconds(1))
-            let program = device.start {
-                _ = try await peripheral.publish(PairWorld.definition)
-                try await peripheral.advertise(name: "Sensor", services: [.service])
-            }
-            world.run(for: .microseconds(microseconds))
-            program.cancel()
-            world.run(for: .zero)
-            #expect(program.isFinished)
-            let next = device.start {
-                peripheral.stopAdvertising()
-                let service = try await peripheral.publish(PairWorld.definition)
-                try await peripheral.advertise(name: "Sensor")
-                return service.characteristics.count
-            }
-            #expect(try world.output(of: next, within: .seconds(5)) == 5)
-            #expect(peripheral.isAdvertising)
-        }
     }
 }

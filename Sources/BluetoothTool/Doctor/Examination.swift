@@ -173,7 +173,7 @@ package struct Examination: Sendable {
             return nil
         } catch ToolkitError.timedOut {
             let evidence = "10 s of attempts, while it was heard" + waiting.evidence
-            return Finding(cause: .doesNotAnswer, evidence: evidence)
+            return Finding(cause: waiting.sawNoRoom ? .linkLimit : .doesNotAnswer, evidence: evidence)
         } catch ToolkitError.linkEnded(let cause) {
             return ended(cause)
         }

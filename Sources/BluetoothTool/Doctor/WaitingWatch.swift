@@ -1,6 +1,7 @@
 import BluetoothExtensions
 import BluetoothToolkit
 import CoreBluetooth
+import HostInterface
 import Synchronization
 
 /// Looks at what the radio waits for while something takes long, so that the doctor can say what it was.
@@ -23,6 +24,9 @@ final class WaitingWatch: Sendable {
             return try await body()
         }
     }
+
+    /// Whether the radio held as many links as it can.
+    var sawNoRoom: Bool { seen.withLock { $0.contains { $0.what == OpenWork.roomForLink } } }
 
     /// What was seen, to be put behind a sentence.
     var evidence: String {

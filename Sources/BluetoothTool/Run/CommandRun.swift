@@ -4,6 +4,7 @@ import BluetoothToolkit
 import CoreBluetooth
 import Foundation
 import HostInterface
+import Simulation
 import Synchronization
 
 /// What the commands that talk to devices are told alike.
@@ -17,10 +18,14 @@ struct RunSettings {
 
     /// A file that takes what passes between this host and its controller; `nil` for none.
     var capture: String?
+    /// A file that takes all of the simulated air; `nil` for none.
+    var airCapture: String?
 
     static func options(timeout: String) -> [OptionSyntax] {
         plainOptions(timeout: timeout) + [
-            OptionSyntax(name: "--capture", value: "FILE", help: "record HCI packets, as Wireshark reads them")
+            OptionSyntax(name: "--capture", value: "FILE", help: "record HCI packets, as Wireshark reads them"),
+            OptionSyntax(
+                name: "--air-capture", value: "FILE", help: "record the simulated air (pcap of the link layer)"),
         ]
     }
 
@@ -37,6 +42,8 @@ struct RunSettings {
         self.timeout = try arguments.number("--timeout", in: 0.1...86400).map { .seconds($0) } ?? timeout
         isJSON = arguments.has("--json")
         capture = arguments.values["--capture"]
+        airCapture = arguments.values["--air-capture"]
+        if airCapture != nil, case .real = radio { throw UsageError("--air-capture needs --radio simulated") }
     }
 }
 
@@ -76,18 +83,24 @@ struct CommandRun {
         guard let factory = settings.radio.factory(deviceName: settings.deviceName, capture: settings.capture) else {
             let home = settings.radio.world.map(SimulatedHome.init) ?? SimulatedHome(seed: 0, isAlone: isAlone)
             neighbours(home)
-            guard let path = settings.capture else { return pump(SimulatedRun(home, body), stop) }
-            let file: PacketFile
-            do {
-                file = try PacketFile(path)
-            } catch {
-                return tell(CommandFailure(sentence: "\(path) cannot be written: \(error.reason)"))
-            }
-            defer { file.flush() }
-            home.record(into: file)
-            return pump(SimulatedRun(home, body), stop)
+            return run(in: home, stop, body)
         }
         return pump(RealRun(OverheardRadio(factory, reason), body), stop)
+    }
+
+    private func run(
+        in home: SimulatedHome, _ stop: StopRequest, _ body: @escaping @Sendable (Timekeeper) async throws -> ToolStatus
+    ) -> ToolStatus {
+        var captures: [CaptureFile] = []
+        do throws(CaptureFile.Failure) {
+            if let path = settings.capture { captures.append(try home.record(into: path)) }
+            if let path = settings.airCapture { captures.append(try home.recordAir(into: path)) }
+        } catch {
+            return tell(CommandFailure(sentence: error.sentence))
+        }
+        let status = pump(SimulatedRun(home, body), stop)
+        let problems = captures.compactMap { $0.close() }
+        return problems.first.map { tell(CommandFailure(sentence: $0)) } ?? status
     }
 
     private func pump(_ run: some RunningCommand, _ stop: StopRequest) -> ToolStatus {

@@ -39,11 +39,13 @@ final class SimulatedHome {
     }
 
     /// Records what passes between this computer and its controller, in simulated time from 2026-01-01 on.
-    func record(into file: PacketFile) {
-        world.world.addHCITap { [computer = computer.simulated] now, device, direction, packet in
-            guard device === computer else { return }
-            file.append(HCICapture.record(packet, direction, at: now))
-        }
+    func record(into path: String) throws(CaptureFile.Failure) -> CaptureFile {
+        try CaptureFile(hciOf: computer.simulated, at: path)
+    }
+
+    /// Records all of the air.
+    func recordAir(into path: String) throws(CaptureFile.Failure) -> CaptureFile {
+        try CaptureFile(airOf: world.world, at: path)
     }
 
     /// Adds a device that runs async code of the toolkit.

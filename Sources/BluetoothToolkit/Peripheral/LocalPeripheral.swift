@@ -7,11 +7,13 @@ public import CoreBluetooth
 // its own held.
 public final class LocalPeripheral: @unchecked Sendable {
     public let time: Timekeeper
-    /// What centrals do, for one reader. An unread request is answered with an error when the buffer drops it.
-    public let events: Events<LocalEvent>
+    /// What centrals do, for one reader at a time: when the task of one is cancelled, the next one gets what comes from
+    /// then on. An unread request is answered with an error when the buffer drops it.
+    public var events: Events<LocalEvent> { lock.withLock { stream.events } }
     let lock = NSRecursiveLock()
     let manager: CBPeripheralManager
-    private let source: EventSource<LocalEvent>
+    private let buffer: BufferPolicy
+    private var stream: (events: Events<LocalEvent>, source: EventSource<LocalEvent>)
     private let relay = LocalRelay()
     private var readyCalls: [Call<Void>] = []
     private var additions: [Addition] = []
@@ -34,12 +36,21 @@ public final class LocalPeripheral: @unchecked Sendable {
         options: [String: Any]? = nil
     ) {
         self.time = time
-        (events, source) = EventSource<LocalEvent>.make(buffer)
+        self.buffer = buffer
+        stream = EventSource<LocalEvent>.make(buffer)
         manager = CBPeripheralManager(delegate: relay, queue: queue, options: options)
         relay.owner = self
+        renewStream()
     }
 
-    deinit { source.finish() }
+    deinit { stream.source.finish() }
+
+    /// A stream whose reader was cancelled has ended for good.
+    private func renewStream() {
+        lock.withLock {
+            stream = EventSource<LocalEvent>.make(buffer) { [weak self] in self?.renewStream() }
+        }
+    }
 
     // MARK: State
 
@@ -82,7 +93,7 @@ public final class LocalPeripheral: @unchecked Sendable {
             for call in calls { call.fail(ToolkitError.radioUnavailable(state)) }
             for call in offerCalls { call.fail(ToolkitError.radioUnavailable(state)) }
             offerCalls.removeAll()
-            source.send(.radioGone(state))
+            stream.source.send(.radioGone(state))
         }
     }
 
@@ -257,7 +268,7 @@ public final class LocalPeripheral: @unchecked Sendable {
         }
     }
 
-    fileprivate func tell(_ event: LocalEvent) { source.send(event) }
+    fileprivate func tell(_ event: LocalEvent) { lock.withLock { stream.source }.send(event) }
 }
 
 /// The delegate, which CoreBluetooth holds weakly and calls on its queue.

@@ -49,10 +49,15 @@ public struct SoakPeer: Sendable {
         self.loses = loses
     }
 
-    /// Runs until it is cancelled, also over times without a radio. It reads all of ``LocalPeripheral/events``.
+    /// Runs until it is cancelled, also over times without a radio. It reads all of ``LocalPeripheral/events``. When it
+    /// ends, its service is taken back, and this device advertises no more.
     public func run(on peripheral: LocalPeripheral) async throws {
         try await peripheral.waitUntilOn(within: nil)
         var service = try await peripheral.publish(SoakService.definition)
+        defer {
+            peripheral.stopAdvertising()
+            peripheral.withdraw(service)
+        }
         try await peripheral.advertise(name: name, services: [SoakService.service])
         for try await event in peripheral.events {
             switch event {

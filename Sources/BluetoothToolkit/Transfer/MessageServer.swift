@@ -15,7 +15,8 @@ public final class MessageServer: Sendable {
     }
 
     /// Publishes the service and serves until cancelled, also over times without a radio. It reads all of
-    /// ``LocalPeripheral/events``.
+    /// ``LocalPeripheral/events``. When it ends, what it has published is taken back, and this device advertises no
+    /// more.
     ///
     /// - Parameters:
     ///   - ready: called when the service is there, and again when it is there again and this device does not
@@ -26,7 +27,11 @@ public final class MessageServer: Sendable {
         _ serve: @escaping @Sendable (any MessageLink) async throws -> Void
     ) async throws {
         try await peripheral.waitUntilOn(within: nil)
-        var outbound = try await publish()
+        var published = try await publish()
+        defer {
+            peripheral.stopAdvertising()
+            withdraw(published)
+        }
         try await ready()
         try await withThrowingTaskGroup(of: Void.self) { group in
             // A central that breaks the rules, or leaves, takes nobody else along.
@@ -34,12 +39,12 @@ public final class MessageServer: Sendable {
             var open: [RemoteCentral: PeripheralMessageLink] = [:]
             for try await event in peripheral.events {
                 switch event {
-                case .subscribed(let central, let characteristic) where characteristic == outbound:
-                    let link = PeripheralMessageLink(to: central, of: peripheral, outbound)
+                case .subscribed(let central, let characteristic) where characteristic == published.outbound:
+                    let link = PeripheralMessageLink(to: central, of: peripheral, published.outbound)
                     open[central]?.end(.peerEnded)
                     open[central] = link
                     group.addTask { await tolerate(link) }
-                case .unsubscribed(let central, let characteristic) where characteristic == outbound:
+                case .unsubscribed(let central, let characteristic) where characteristic == published.outbound:
                     open.removeValue(forKey: central)?.end(.peerEnded)
                 case .opened(let channel):
                     let link = ChannelMessageLink(over: channel)
@@ -51,7 +56,7 @@ public final class MessageServer: Sendable {
                     for link in open.values { link.end(.radioUnavailable(state)) }
                     open.removeAll()
                     try await peripheral.waitUntilOn(within: nil)
-                    if state.clearsServices { outbound = try await publish() }
+                    if state.clearsServices { published = try await publish() }
                     // It pauses while the radio is off; after worse it has stopped.
                     if !peripheral.isAdvertising { try await ready() }
                 case .write(let request):
@@ -66,15 +71,38 @@ public final class MessageServer: Sendable {
         }
     }
 
-    /// - Returns: the characteristic by which messages go to centrals.
-    private func publish() async throws -> PublishedCharacteristic {
+    /// What centrals see of it.
+    private struct Published {
+        var psm: CBL2CAPPSM
+        var service: PublishedService
+        var outbox: PublishedService?
+        /// By which messages go to centrals.
+        var outbound: PublishedCharacteristic
+    }
+
+    private func publish() async throws -> Published {
         let psm = try await peripheral.offerChannel()
-        let service = try await peripheral.publish(MessageService.definition(channel: psm))
-        if isOutbox { _ = try await peripheral.publish(LocalService(MessageService.outbox, characteristics: [])) }
-        guard let outbound = service.characteristic(MessageService.toCentral) else {
-            throw ToolkitError.notFound("characteristic \(MessageService.toCentral.uuidString)")
+        var services: [PublishedService] = []
+        do {
+            let service = try await peripheral.publish(MessageService.definition(channel: psm))
+            services.append(service)
+            guard let outbound = service.characteristic(MessageService.toCentral) else {
+                throw ToolkitError.notFound("characteristic \(MessageService.toCentral.uuidString)")
+            }
+            let empty = LocalService(MessageService.outbox, characteristics: [])
+            let outbox = isOutbox ? try await peripheral.publish(empty) : nil
+            return Published(psm: psm, service: service, outbox: outbox, outbound: outbound)
+        } catch {
+            for service in services { peripheral.withdraw(service) }
+            peripheral.withdrawChannel(psm)
+            throw error
         }
-        return outbound
+    }
+
+    private func withdraw(_ published: Published) {
+        peripheral.withdraw(published.service)
+        if let outbox = published.outbox { peripheral.withdraw(outbox) }
+        peripheral.withdrawChannel(published.psm)
     }
 }
 

@@ -73,7 +73,6 @@ extension TransferSender {
                 return nil
             }
             guard let result = try await group.next() ?? nil else { throw CancellationError() }
-            peripheral.stopAdvertising()
             return result
         }
     }

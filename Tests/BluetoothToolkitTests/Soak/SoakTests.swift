@@ -43,14 +43,14 @@ struct SoakTests {
     @Test("A clean link passes, and the report says what the air saw")
     func clean() throws {
         let scene = Scene()
-        let report = try scene.world.output(of: scene.start(Self.plan(minutes: 3)), within: .seconds(200))
-        #expect(report.passed && report.sent == 1800 && report.received == 1800 && report.lost == 0)
+        let report = try scene.world.output(of: scene.start(Self.plan(minutes: 1)), within: .seconds(80))
+        #expect(report.passed && report.sent == 600 && report.received == 600 && report.lost == 0)
         #expect(report.sent == scene.air.pings.count && report.received == scene.air.pongs.count)
         #expect(report.duplicates == 0 && report.reordered == 0 && report.disconnects.isEmpty && report.notSent == 0)
         // There in one connection event of 15 ms, back in the next one or the one behind.
-        #expect(report.latency.minimum > 0 && report.latency.median < 45 && report.latency.count == 1800)
-        #expect(report.rssi.count >= 34 && report.rssi.mean < -40 && report.jitter < 10)
-        #expect(report.text.hasPrefix("PASSED  180.0 s"))
+        #expect(report.latency.minimum > 0 && report.latency.median < 45 && report.latency.count == 600)
+        #expect(report.rssi.count >= 11 && report.rssi.mean < -40 && report.jitter < 10)
+        #expect(report.text.hasPrefix("PASSED  60.0 s"))
     }
 
     @Test("A peer that loses 3 % fails, with the numbers that the air saw")
@@ -62,11 +62,11 @@ struct SoakTests {
             lost.add(number)
             return true
         }
-        let report = try scene.world.output(of: scene.start(Self.plan(minutes: 5)), within: .seconds(320))
+        let report = try scene.world.output(of: scene.start(Self.plan(minutes: 2)), within: .seconds(140))
         #expect(!report.passed && report.checks.filter { !$0.passed }.map(\.name) == ["loss"])
-        #expect(report.sent == 3000 && report.sent == scene.air.pings.count)
+        #expect(report.sent == 1200 && report.sent == scene.air.pings.count)
         #expect(report.lost == lost.all.count && report.received == scene.air.pongs.count)
-        #expect(report.received == 3000 - lost.all.count && report.lossRate > 0.02 && report.lossRate < 0.04)
+        #expect(report.received == 1200 - lost.all.count && report.lossRate > 0.02 && report.lossRate < 0.04)
         #expect(Set(lost.all) == scene.air.pings.subtracting(scene.air.pongs))
         #expect(report.slices.reduce(0) { $0 + $1.lost } == report.lost)
         #expect(report.slices.reduce(0) { $0 + $1.sent } == report.sent)
