@@ -94,6 +94,17 @@ def our_air_shows_its_devices_to_bumble(case):
     air.program.wait_for('"event":"closed"', 10)
 
 
+def our_air_carries_periodic_advertising_between_bumble_hosts(case):
+    air = OurAir(case)
+    advertiser = case.peer("bumble_periodic.py", air.for_bumble, "advertiser")
+    advertiser.wait_for("READY", 30)
+    follower = case.peer("bumble_periodic.py", air.for_bumble, "follower")
+    follower.wait_for("ESTABLISHED 100", 30)
+    follower.wait_for("DATA " + bytes(range(250)).hex(), 10, 5)
+    expect(follower.finish(60) == 0, f"The follower failed.\n{follower.shown()}\n{advertiser.shown()}")
+    expect("LOST" in follower.output, f"The loss was not told.\n{follower.shown()}")
+
+
 AIR_CASES = [
     our_air_carries_two_bumble_hosts,
     our_air_carries_our_central_and_bumbles_peripheral,
@@ -101,4 +112,5 @@ AIR_CASES = [
     our_air_carries_a_lock_on_bumble,
     our_air_lets_a_link_time_out_whose_host_has_gone,
     our_air_shows_its_devices_to_bumble,
+    our_air_carries_periodic_advertising_between_bumble_hosts,
 ]
