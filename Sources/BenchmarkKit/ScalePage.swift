@@ -6,6 +6,8 @@ package struct ScalePage {
     private static let counts = [10, 30, 100, 300, 1000, 3000, 10_000]
     /// For each device, in square metres, where the world grows with them.
     private static let area = 400.0
+    /// The same where nobody hears anybody: what is left then does not come of the radio.
+    private static let lonelyArea = 1_000_000.0
 
     /// Measures all of it.
     package init(onMeasurement: (Measurement) -> Void) {
@@ -18,25 +20,29 @@ package struct ScalePage {
         let curve = Self.curve(counts: Self.counts, onMeasurement: onMeasurement)
         let last = ScaleBenchmark.peakMemory
         onMeasurement(Measurement(name: "scale_10000_advertisers_memory", value: last, unit: "MiB"))
-        text = Self.page(link, thousand, memory: memory, curve, last: last)
-        plot = Self.plot(curve)
+        let lonely = Self.curve(
+            counts: Self.counts, area: Self.lonelyArea, name: "lonely_", onMeasurement: onMeasurement)
+        text = Self.page(link, thousand, memory: memory, curve, lonely, last: last)
+        plot = Self.plot([curve, lonely])
     }
 
     /// What worlds cost that grow with their advertisers.
     @discardableResult
-    package static func curve(counts: [Int], onMeasurement: (Measurement) -> Void) -> [ScaleBenchmark.Cost] {
+    package static func curve(
+        counts: [Int], area: Double = area, name: String = "", onMeasurement: (Measurement) -> Void
+    ) -> [ScaleBenchmark.Cost] {
         counts.map { count in
             // As many packets for each figure, more or less.
             let seconds = max(1, min(60, 20_000 / Double(count)))
             let cost = ScaleBenchmark.advertisers(count, area: area, seconds: seconds)
-            onMeasurement(Measurement(name: "scale_\(count)_per_packet", value: cost.perPacket, unit: "us"))
+            onMeasurement(Measurement(name: "scale_\(name)\(count)_per_packet", value: cost.perPacket, unit: "us"))
             return cost
         }
     }
 
     private static func page(
         _ link: ScaleBenchmark.Cost, _ thousand: ScaleBenchmark.Cost, memory: Double, _ curve: [ScaleBenchmark.Cost],
-        last: Double
+        _ lonely: [ScaleBenchmark.Cost], last: Double
     ) -> String {
         var text = """
             # What worlds cost
@@ -54,30 +60,46 @@ package struct ScalePage {
             ## More devices
 
             Advertisers at 100 ms, one for each \(area.text(digits: 0)) square metres of an office, so that the world
-            grows with them; a scanner in the midst. The plot is of the last column. Memory at the end: \
+            grows with them; a scanner in the midst. The plot is of the last two columns. Memory at the end: \
             \(last.text(digits: 0)) MiB.
+
+            The last column, and the grey line, is of the same devices a kilometre apart, where nobody hears anybody:
+            by as much as that line rises, the devices' memory, some \(kilobytes(last, memory)) kB each, does not fit
+            the processor's cache any more. What lies between the lines is the radio: within some 470 m a packet can be
+            in another's way, so that a world is about as dense as it gets from a few thousand devices on.
 
             ![Cost of a packet against the number of devices](Scale.svg)
 
-            | advertisers | packets a simulated second | processor for a simulated second, s | for a packet, us |
-            | --- | --- | --- | --- |
+            | advertisers | packets a simulated second | processor for a simulated second, s | for a packet, us | \
+            alone, us |
+            | --- | --- | --- | --- | --- |
 
             """
-        for cost in curve {
+        for (cost, alone) in zip(curve, lonely) {
             text += "| \(cost.devices - 1) | \((Double(cost.packets) / cost.seconds).text(digits: 0)) |"
-            text += " \((cost.processor / cost.seconds).text(digits: 3)) | \(cost.perPacket.text(digits: 2)) |\n"
+            text += " \((cost.processor / cost.seconds).text(digits: 3)) | \(cost.perPacket.text(digits: 2)) |"
+            text += " \(alone.perPacket.text(digits: 2)) |\n"
         }
         return text
     }
 
     // MARK: The plot
 
-    private static func plot(_ curve: [ScaleBenchmark.Cost]) -> String {
+    /// What each of the 10,000 takes more than the hall's 1,000.
+    private static func kilobytes(_ last: Double, _ memory: Double) -> String {
+        ((last - memory) * 1024 / 9000).text(digits: 1)
+    }
+
+    private static func plot(_ curves: [[ScaleBenchmark.Cost]]) -> String {
+        let curve = curves[0]
         let (width, height, margin) = (640.0, 320.0, 56.0)
-        let top = max(1, (curve.map(\.perPacket).max() ?? 1) * 1.25).rounded(.up)
+        let top = max(1, (curves.joined().map(\.perPacket).max() ?? 1) * 1.25).rounded(.up)
         func x(_ index: Int) -> Double { margin + (width - 2 * margin) * Double(index) / Double(curve.count - 1) }
         func y(_ value: Double) -> Double { height - margin - (height - 2 * margin) * value / top }
-        let points = curve.enumerated().map { "\(x($0).text(digits: 1)),\(y($1.perPacket).text(digits: 1))" }
+        func points(_ curve: [ScaleBenchmark.Cost]) -> String {
+            curve.enumerated().map { "\(x($0).text(digits: 1)),\(y($1.perPacket).text(digits: 1))" }
+                .joined(separator: " ")
+        }
         var lines = [
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"640\" height=\"320\" font-family=\"sans-serif\"",
             " font-size=\"12\">",
@@ -96,7 +118,9 @@ package struct ScalePage {
             lines.append("<text x=\"\(place)\" y=\"284\" text-anchor=\"middle\">\(cost.devices - 1)</text>")
             lines.append("<circle cx=\"\(place)\" cy=\"\(y(cost.perPacket).text(digits: 1))\" r=\"3\" fill=\"#06c\"/>")
         }
-        lines.append("<polyline points=\"\(points.joined(separator: " "))\" fill=\"none\" stroke=\"#06c\"/>")
+        for (curve, color) in zip(curves, ["#06c", "#999"]) {
+            lines.append("<polyline points=\"\(points(curve))\" fill=\"none\" stroke=\"\(color)\"/>")
+        }
         return (lines + ["</svg>", ""]).joined(separator: "\n")
     }
 }

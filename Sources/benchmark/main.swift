@@ -64,7 +64,7 @@ func measureHosts() {
     for row in HostedLink.rows {
         for interval in LinkCase.intervals {
             let row = row.with(interval: interval)
-            let result = row.measure(seconds: 20)
+            let result = row.measure(seconds: 5)
             row.measurements(result).forEach { $0.print() }
             let name = row.name + "_real_seconds_per_simulated_minute"
             Measurement(name: name, value: result.realSecondsPerMinute, unit: "s").print()
