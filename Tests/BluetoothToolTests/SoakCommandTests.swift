@@ -58,7 +58,7 @@ struct SoakCommandTests {
                 let count = Self.number(file, at: start + 8)
                 let packet = start + 16
                 start = packet + Int(count)
-                guard count >= 31, file[packet] < 37, file[packet + 18] == 4, file[packet + 19] == 0,
+                guard count >= 31, file[packet + 18] == 4, file[packet + 19] == 0,
                     file[packet + 23] == 0x53
                 else { continue }
                 let number = Self.number(file, at: packet + 24)
