@@ -57,8 +57,9 @@ package final class FaultRun {
 
     /// How long the hosts work and things fail.
     private static let turmoil = Duration.seconds(10)
-    /// Longer than every timeout of a host: 30 s of ATT (Core 6.0, Vol 3, Part F, 3.3.3), and then the goodbyes.
-    private static let calm = Duration.seconds(40)
+    /// Longer than every timeout of a host, 30 s of ATT (Core 6.0, Vol 3, Part F, 3.3.3), and then what waited behind
+    /// that on a link with other bearers.
+    private static let calm = Duration.seconds(60)
 
     private let world: World
     private let common: Player.Common

@@ -70,10 +70,10 @@ final class Player: @unchecked Sendable {
         isResting = true
         open()
         readAll()
-        // A link on which nothing happens is rarely to be heard, and costs little.
-        later(.seconds(2)) { player in
+        // A link on which little happens is rarely to be heard, and costs little: every 100 ms.
+        later(.seconds(5)) { player in
             guard player.isLinkUp else { return }
-            let slow = ConnectionPreference(intervalSlots: 800...800, latency: 0, supervisionTimeout: 600)
+            let slow = ConnectionPreference(intervalSlots: 80...80, latency: 0, supervisionTimeout: 300)
             player.ask(.updateConnectionParameters(player.peer, slow))
         }
     }
