@@ -167,7 +167,7 @@ package struct GATTConnection: Sendable {
             return indicate(id, handle, value, database, at: now)
         case .forget(let range):
             served.configurations = served.configurations.filter { !range.contains($0.key) }
-            served.prepared.removeAll { range.contains($0.handle) }
+            served.forgetPrepared(in: range)
             var effects: [GATTEffect] = []
             for place in bearers.indices { effects += bearers[place].forget(range, &database, &served) }
             return effects

@@ -66,6 +66,12 @@ struct ServedClient: Sendable {
 
     var status: GATTClientStatus { GATTClientStatus(features: features, isAware: isAware) }
 
+    /// Attributes have been removed. Parts for them stay, and have no attribute: the queue is all or nothing, so what
+    /// the client executes is refused, and not done in part or confirmed for nothing.
+    mutating func forgetPrepared(in range: ClosedRange<UInt16>) {
+        for index in prepared.indices where range.contains(prepared[index].handle) { prepared[index].handle = 0 }
+    }
+
     mutating func nextQuestion() -> UInt64 {
         lastQuestion += 1
         return lastQuestion

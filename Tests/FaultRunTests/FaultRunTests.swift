@@ -13,7 +13,7 @@ struct FaultRunTests {
 
     @Test("Worlds are not idle: links are encrypted, bonds made, channels used, values written and notified")
     func isBusy() {
-        let reached = (100..<116).reduce(FaultRun.Reached()) { $0 + FaultRun(seed: UInt64($1)).run().reached }
+        let reached = (100..<140).reduce(FaultRun.Reached()) { $0 + FaultRun(seed: UInt64($1)).run().reached }
         #expect(reached.encryptions > 5 && reached.bonds > 3 && reached.channels > 5 && reached.streamed > 1000)
         #expect(reached.writes > 2 && reached.values > 0)
         #expect(reached.reliableWrites > 0 && reached.enlargements > 0 && reached.bearers > 2)

@@ -182,6 +182,18 @@ struct EnhancedBearerServerTests {
         }
     }
 
+    @Test("Attributes go while parts for them are prepared: the queue is refused, on any bearer, and then is empty")
+    func preparedForWhatIsGone() throws {
+        Scene.play(try servedBearers()) { server in
+            server.exchange("16 03 00 00 00 01", "17 03 00 00 00 01", on: first)
+            server.exchange("16 06 00 00 00 02", "17 06 00 00 00 02")
+            server.input(.forget(5...7), #_sourceLocation)
+            server.exchange("18 01", "01 18 00 00 01", on: second)
+            server.exchange("0A 03 00", "0B 64")
+            server.exchange("18 01", "19")
+        }
+    }
+
     @Test("Server Supported Features says what it is told, and stands behind the others — Part G, 7.4")
     func serverFeatures() {
         let database = AttributeDatabase.standard(deviceName: "Lock", features: .enhancedBearers)
