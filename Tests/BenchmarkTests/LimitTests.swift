@@ -99,8 +99,9 @@ struct LimitTests {
 
     @Test("Our hosts keep to a phone's limit on packets within 1 %")
     func hostsOnPhones() {
+        // One packet more or less at the ends of the time is too much of three seconds.
         for (index, row) in HostedLink.phoneRows.enumerated() where index % 9 == 0 {
-            let share = row.measure(seconds: 3).share
+            let share = row.measure(seconds: 10).share
             #expect(abs(share - 1) <= 0.01, "\(row.name): \(share)")
         }
     }
