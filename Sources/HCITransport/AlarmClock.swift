@@ -6,14 +6,8 @@ final class AlarmClock: Sendable {
     private typealias Make = @convention(c) (Int32, Int32) -> Int32
     private typealias Set = @convention(c) (Int32, Int32, UnsafeRawPointer?, UnsafeMutableRawPointer?) -> Int32
 
-    // Glibc has them in a header that its Swift module leaves out.
-    private static let make: Make = unsafe unsafeBitCast(function("timerfd_create"), to: Make.self)
-    private static let set: Set = unsafe unsafeBitCast(function("timerfd_settime"), to: Set.self)
-
-    private static func function(_ name: String) -> UnsafeMutableRawPointer {
-        guard let symbol = unsafe dlsym(nil, name) else { preconditionFailure("There is no \(name).") }
-        return unsafe symbol
-    }
+    private static let make: Make = unsafe unsafeBitCast(systemFunction("timerfd_create"), to: Make.self)
+    private static let set: Set = unsafe unsafeBitCast(systemFunction("timerfd_settime"), to: Set.self)
 
     private let descriptor: Int32
 

@@ -206,6 +206,7 @@ extension RealTimeLoop {
     }
 
     fileprivate func runThread() {
+        nameThread("ble-loop")
         let hasLoop = state.withLock { $0.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
         if hasLoop || keepWatch() { serve() }
         state.withLock { state in

@@ -36,17 +36,22 @@ struct SoakTests {
                 central.manager.cancelPeripheralConnection(peripheral)
                 try log.wait(for: "disconnected")
             }
-            if round % 50 == 0 { levels.append(try Usage()) }
+            if round % 50 == 0 { levels.append(try Usage.atRest()) }
         }
         print(
-            levels.map { "\($0.kilobytes) kB, \($0.allocated) octets, \($0.descriptors.count)" }.joined(separator: "\n")
-        )
+            levels.map { level in
+                "\(level.kilobytes) kB, \(level.allocated) octets, \(level.descriptors.count), \(level.threads)"
+            }.joined(separator: "\n"))
         // By the first of them, whatever is made once has been made.
         let (before, end) = (try #require(levels.first), try #require(levels.last))
         #expect(
             end.descriptors.count == before.descriptors.count,
             "\(before.descriptors) before, \(end.descriptors) at the end")
-        #expect(end.threads <= before.threads)
+        // The one that has the loop, and its deputy: no callback goes on (Documentation/Decisions/0075).
+        #expect(end.loopThreads <= 2, "\(end.threads) at the end")
+        #expect(
+            end.threads.count - end.loopThreads <= before.threads.count - before.loopThreads,
+            "\(before.threads) before, \(end.threads) at the end")
         #expect(end.allocated <= before.allocated + 256 << 10, "\(levels.map(\.allocated)) octets")
         #expect(end.kilobytes <= before.kilobytes + 4096, "\(levels.map(\.kilobytes)) kB")
     }
@@ -60,7 +65,8 @@ struct SoakTests {
 private struct Usage {
     /// What each is open on, sorted.
     var descriptors: [String]
-    var threads: Int
+    /// Their names, sorted.
+    var threads: [String]
     /// Memory of its own that is in use: neither the program's text nor what it shares.
     var kilobytes: Int
     /// What is allocated and not freed, in octets, in all of malloc's arenas.
@@ -71,11 +77,39 @@ private struct Usage {
         descriptors = try files.contentsOfDirectory(atPath: "/proc/self/fd").sorted().compactMap { number in
             try? "\(number) \(files.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)"))"
         }
-        threads = try files.contentsOfDirectory(atPath: "/proc/self/task").count
+        threads = Self.threads().values.sorted()
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
         kilobytes = line?.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }.first ?? 0
         allocated = Self.allocated()
+    }
+
+    var loopThreads: Int { threads.count { $0 == "ble-loop" } }
+
+    /// Dispatch lets a thread go when there was no work for it for five seconds; so once no thread has come or gone for
+    /// longer, those that are left are here to stay.
+    static func atRest() throws -> Usage {
+        let end = Date(timeIntervalSinceNow: 60)
+        var (before, since) = (threads(), Date())
+        while Date() < min(end, since.addingTimeInterval(8)) {
+            Thread.sleep(forTimeInterval: 0.5)
+            let now = threads()
+            guard now != before else { continue }
+            (before, since) = (now, Date())
+        }
+        return try Usage()
+    }
+
+    private static func threads() -> [Int32: String] {
+        let folder = "/proc/self/task"
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: folder).compactMap { Int32($0) }) ?? []
+        // One of them may have ended since.
+        let named = all.compactMap { thread in
+            (try? String(contentsOfFile: "\(folder)/\(thread)/comm", encoding: .utf8)).map { name in
+                (thread, name.trimmingCharacters(in: .newlines))
+            }
+        }
+        return Dictionary(uniqueKeysWithValues: named)
     }
 
     /// malloc_info(3): behind the arenas, the sums of all of them: what the system gave, and what of it lies free.
