@@ -30,18 +30,11 @@ enum Machine {
         return (process.terminationStatus, String(decoding: output, as: UTF8.self))
     }
 
-    /// Waits until nobody has our adapter, if only for the moment.
-    static func waitUntilDown() throws {
-        let end = Date(timeIntervalSinceNow: 60)
-        while true {
-            let output = try run("hciconfig", "hci\(adapter)").output
-            if output.contains("DOWN") { return }
-            guard Date() < end else { throw MachineTrouble(output: output) }
-        }
-    }
+    /// What carries packets between our adapter and its controller: stopped, it is a controller that hangs.
+    static func bridges() throws -> [pid_t] { try processes("h4bridge", "vhci", port) }
 
     /// The processes whose command line begins with these words.
-    static func processes(_ words: String...) throws -> [pid_t] {
+    private static func processes(_ words: String...) throws -> [pid_t] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.sorted().filter {
             process in
             guard let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") else { return false }
