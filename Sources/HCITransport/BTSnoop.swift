@@ -36,6 +36,17 @@ package enum BTSnoop {
     }
 }
 
+/// Opens a file to record traffic in, for its owner alone; what is there is replaced. A pipe is fine if somebody reads
+/// from it; there is no waiting for one.
+///
+/// - Returns: the descriptor; below zero, `errno` says why there is none.
+package func openRecord(_ path: String) -> Int32 {
+    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
+    let file = unsafe Glibc.open(path, flags | O_NONBLOCK, 0o600)
+    if file >= 0 { _ = fcntl(file, F_SETFL, flags) }
+    return file
+}
+
 /// A transport that writes down what passes through it.
 ///
 /// Times in the file are the loop's, counted from the time of day at which the recording began.
@@ -52,7 +63,7 @@ package final class RecordingTransport: Transport, LoopParticipant {
     package init(_ transport: any Transport, path: String, on loop: RealTimeLoop) throws(TransportError) {
         self.transport = transport
         self.loop = loop
-        file = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        file = openRecord(path)
         guard file >= 0 else { throw .system("Opening the record \(path)", reason: systemError()) }
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)

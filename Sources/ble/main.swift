@@ -1,5 +1,11 @@
 import BluetoothTool
 import Foundation
+import Synchronization
+
+// A standard file that is closed must not become whatever is opened next: writing to it fails, as it should.
+for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+    _ = unsafe open("/dev/null", O_RDONLY)
+}
 
 // Line by line also into a pipe, so that `ble scan --json | script` follows at once.
 func say(_ line: String) {
@@ -18,11 +24,15 @@ let tool = Tool(
 
 // Ctrl-C: let the command put things in order, or leave the line that it was pressed on; the status says what happened.
 // Being asked to end is the same to us.
+// Who asks a second time does not want to wait for that.
+let hasAsked = Atomic(false)
 let sources = [SIGINT, SIGTERM].map { number in
-    signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    // Dispatch takes the signal over when the source is there. Until then it does what signals do: if it were ignored
+    // before, one that comes in between would be lost.
     source.setEventHandler { [interruption = tool.interruption] in
-        if interruption.interrupt() { return }
+        let isFirst = !hasAsked.exchange(true, ordering: .relaxed)
+        if isFirst && interruption.interrupt() { return }
         _ = LineFile.standardOutput.write("")
         exit(ToolStatus.interrupted.rawValue)
     }

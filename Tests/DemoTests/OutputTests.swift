@@ -48,6 +48,20 @@ struct OutputTests {
         #expect(process.terminationReason == .exit && process.terminationStatus == status)
     }
 
+    @Test("An output that is closed is not another file of the tool's")
+    func closedOutput() throws {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let tool = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("ble").path
+        let (process, pipe) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", "exec \"$0\" scan --radio simulated >&-", tool]
+        process.standardError = pipe
+        try process.run()
+        let complaint = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 1 && complaint.contains("Bad file descriptor"), "\(complaint)")
+    }
+
     @Test("Like entries in a row are drawn together")
     func repetition() {
         var text = TimelineText(terminal: Terminal(isInteractive: false))

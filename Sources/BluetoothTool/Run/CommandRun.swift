@@ -41,9 +41,21 @@ struct RunSettings {
         radio = try RadioChoice(tool, arguments)
         self.timeout = try arguments.number("--timeout", in: 0.1...86400).map { .seconds($0) } ?? timeout
         isJSON = arguments.has("--json")
-        capture = arguments.values["--capture"]
-        airCapture = arguments.values["--air-capture"]
+        (capture, airCapture) = try arguments.captures()
         if airCapture != nil, case .real = radio { throw UsageError("--air-capture needs --radio simulated") }
+    }
+}
+
+extension ParsedArguments {
+    /// The files that --capture and --air-capture name.
+    func captures() throws(UsageError) -> (hci: String?, air: String?) {
+        let (hci, air) = (values["--capture"], values["--air-capture"])
+        if hci == "" || air == "" { throw UsageError("the FILE of a capture is empty") }
+        // Two formats in one file are none.
+        if let hci, let air, URL(fileURLWithPath: hci).standardized == URL(fileURLWithPath: air).standardized {
+            throw UsageError("--capture and --air-capture need a file each")
+        }
+        return (hci, air)
     }
 }
 

@@ -65,6 +65,7 @@ struct BondsCommand {
         guard operands.count == 2 else {
             throw UsageError("\(verb) needs a \(verb == "show" || verb == "remove" ? "DEVICE" : "PATH")")
         }
+        guard !operands[1].isEmpty else { throw UsageError("what \(verb) is to work on is empty") }
         return switch verb {
         case "show": .show(operands[1])
         case "remove": .remove(operands[1])
@@ -134,14 +135,10 @@ struct BondsCommand {
                         at: file.deletingLastPathComponent(), withIntermediateDirectories: true,
                         attributes: [.posixPermissions: 0o700])
                 }
-                try? FileManager.default.removeItem(at: file)
-                guard
-                    FileManager.default.createFile(
-                        atPath: file.path, contents: document.contents, attributes: [.posixPermissions: 0o600])
-                else { throw CocoaError(.fileWriteUnknown) }
             } catch {
                 throw CommandFailure(sentence: "\(file.path) cannot be written: \(error.localizedDescription)")
             }
+            try OwnerFile.write(document.contents, to: file.path)
         }
     }
 

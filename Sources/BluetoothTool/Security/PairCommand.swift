@@ -2,6 +2,7 @@ import BluetoothExtensions
 import BluetoothToolkit
 import CoreBluetooth
 import Foundation
+import Synchronization
 
 extension CommandSyntax {
     static let pair = CommandSyntax(
@@ -73,9 +74,10 @@ struct PairCommand {
         } _: { peripheral, security in
             do {
                 let link = try await security.secure(peripheral, authenticated: isAuthenticated)
-                let isBonded = try await security.bonds().contains { $0.id == peripheral.identifier }
+                let isBonded =
+                    try await security.bonds().contains { $0.id == peripheral.identifier } && !answerer.cannotKeepBonds
                 output.line(isJSON ? link.json(isBonded) : "\(peripheral.label): \(link.words(isBonded))")
-                return .success
+                return answerer.cannotKeepBonds ? .failure : .success
             } catch let problem as SecurityProblem {
                 throw CommandFailure(sentence: "\(peripheral.label) is not paired: \(problem)")
             }
@@ -107,7 +109,7 @@ extension LinkSecurity {
 }
 
 /// Answers for the person in front of the terminal, or asks one.
-// `@unchecked`: constants.
+// `@unchecked`: constants, and a lock.
 private final class Answerer: BluetoothSecurityDelegate, @unchecked Sendable {
     struct Prepared {
         var passkey: Int?
@@ -116,11 +118,17 @@ private final class Answerer: BluetoothSecurityDelegate, @unchecked Sendable {
 
     private let prepared: Prepared
     private let run: CommandRun
+    private let hasNoStore = Mutex(false)
+
+    /// Whether the bond lasts for this run only.
+    var cannotKeepBonds: Bool { hasNoStore.withLock { $0 } }
 
     init(_ prepared: Prepared, _ run: CommandRun) {
         self.prepared = prepared
         self.run = run
     }
+
+    func security(_ security: BluetoothSecurity, cannotKeepBonds reason: String) { hasNoStore.withLock { $0 = true } }
 
     func security(_ security: BluetoothSecurity, asks question: PairingQuestion) {
         switch question.kind {

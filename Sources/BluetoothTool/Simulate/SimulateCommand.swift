@@ -53,7 +53,7 @@ struct SimulateCommand {
         isRealTime = arguments.has("--realtime")
         isJSON = arguments.has("--json")
         showsDigest = arguments.has("--digest")
-        captures = (arguments.values["--capture"], arguments.values["--air-capture"])
+        captures = try arguments.captures()
         captured = arguments.values["--device"]
         if let captured, !file.devices.contains(where: { $0.name == captured }) {
             throw UsageError("no device of this world is called \"\(captured)\"")

@@ -127,6 +127,8 @@ struct SendCommand {
         do {
             let url = URL(fileURLWithPath: path)
             return try TransferSender(FileSource(url), name: url.lastPathComponent, isOneByOne: isOneByOne)
+        } catch ToolkitError.notARegularFile {
+            throw CommandFailure(sentence: "\(path) is not a regular file, and only such a one can be sent")
         } catch {
             throw CommandFailure(sentence: "\(path) cannot be read: \(error.localizedDescription)")
         }

@@ -15,6 +15,8 @@ public enum ToolkitError: Error, Equatable, Sendable {
     /// The characteristic was discovered on an earlier link. Ask for it anew.
     case outdated
     case tooLong(octets: Int, limit: Int)
+    /// A folder, a pipe or a device, where a file that can be read at any place is needed; by its path.
+    case notARegularFile(String)
     /// The other side breaks a rule of the protocol that the toolkit speaks over the link.
     case protocolViolation(String)
 }
@@ -29,6 +31,7 @@ extension ToolkitError: CustomStringConvertible, LocalizedError {
         case .notFound(let what): "There is no \(what)."
         case .outdated: "The characteristic belongs to an earlier link; ask for it anew."
         case .tooLong(let octets, let limit): "\(octets) octets are too many; \(limit) are the most."
+        case .notARegularFile(let path): "\(path) is not a regular file."
         case .protocolViolation(let text): "The other side does not keep to the protocol: \(text)."
         }
     }

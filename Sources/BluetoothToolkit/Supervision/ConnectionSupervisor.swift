@@ -276,7 +276,7 @@ extension ToolkitError {
         case .linkEnded(let cause): cause
         case .radioUnavailable(let state): .radioUnavailable(state)
         case .timedOut, .notConnected, .outdated: .notEstablished
-        case .notFound, .tooLong, .protocolViolation: nil
+        case .notFound, .tooLong, .notARegularFile, .protocolViolation: nil
         }
     }
 }

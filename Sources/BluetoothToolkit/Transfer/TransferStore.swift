@@ -149,8 +149,12 @@ public final class FileSource: TransferSource, @unchecked Sendable {
     private let file: FileHandle
     private let lock = NSLock()
 
-    /// - Throws: the system's error, or ``ToolkitError/tooLong(octets:limit:)`` for a file of more than 4 GiB.
+    /// - Throws: the system's error, ``ToolkitError/notARegularFile(_:)``, or ``ToolkitError/tooLong(octets:limit:)``
+    ///   for a file of more than 4 GiB.
     public init(_ url: URL) throws {
+        // To open a pipe would wait for whoever writes to it.
+        let kind = try FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)[.type]
+        guard kind as? FileAttributeType == .typeRegular else { throw ToolkitError.notARegularFile(url.path) }
         file = try FileHandle(forReadingFrom: url)
         let size = try file.seekToEnd()
         guard size <= UInt32.max else { throw ToolkitError.tooLong(octets: Int(size), limit: Int(UInt32.max)) }

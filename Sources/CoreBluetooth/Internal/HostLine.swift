@@ -76,7 +76,12 @@ final class HostLine: @unchecked Sendable {
     }
 
     /// Tells whoever watches the host's security, which Apple's API does not speak of.
-    func security(_ event: SecurityEvent) { lock.withLock { securityObserver }?(event) }
+    func security(_ event: SecurityEvent) {
+        let observer = lock.withLock { securityObserver }
+        // Nobody may be there to hear it, and who pairs relies on it.
+        if case .storeFailed(let reason) = event { note("\(reason) Bonds last for this run only.") }
+        observer?(event)
+    }
 
     /// Asks the host; `then` gets the answer, on the queue.
     func ask(_ request: HostRequest, then: @escaping (Answer) -> Void = { _ in }) {

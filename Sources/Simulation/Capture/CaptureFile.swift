@@ -22,7 +22,7 @@ package final class CaptureFile {
 
     private init(_ path: String, header: [UInt8]) throws(Failure) {
         self.path = path
-        file = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        file = openRecord(path)
         waiting = header
         guard file >= 0 else {
             throw Failure(sentence: "\(path) cannot be written: \(unsafe String(cString: strerror(errno)))")

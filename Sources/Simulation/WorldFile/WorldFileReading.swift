@@ -11,7 +11,9 @@ extension WorldFile {
         let url = URL(fileURLWithPath: path)
         let octets: Data
         do { octets = try Data(contentsOf: url) } catch {
-            throw WorldFileError(description: "\(path) cannot be read: \(error.localizedDescription)")
+            let reason = error.localizedDescription
+            throw WorldFileError(
+                description: "\(path) cannot be read: \(reason.hasSuffix(".") ? String(reason.dropLast()) : reason)")
         }
         do throws(JSONProblem) {
             return try WorldFile(json: octets) { name in
