@@ -42,6 +42,8 @@ struct GATTClient: Sendable {
     private var configurationDescriptors: [UInt16: UInt16] = [:]
     private var serviceChangedHandle: UInt16?
     private var tellsChanges = false
+    /// Whether parts of a queued write that died may lie in the peer's queue (Core 6.0, Vol 3, Part F, 3.4.6).
+    private var hasLeftovers = false
     /// What is known of the peer's attributes.
     private(set) var known = RemoteDatabase()
     /// What was kept of them from an earlier link, until the peer's hash tells whether it still is so.
@@ -76,18 +78,21 @@ struct GATTClient: Sendable {
     /// The peer has not answered in time.
     mutating func expired(on bearer: GATTBearerID, _ bearers: inout [GATTBearer]) -> [GATTEffect] {
         guard let run = endRun(on: bearer) else { return [] }
+        noteLeftovers(of: run)
         return [.finish(id: run.submission.id, .failure(.timedOut))]
     }
 
     /// A bearer is gone. What changes nothing is asked once more, on the fixed one.
     mutating func lost(_ bearer: GATTBearerID, _ bearers: inout [GATTBearer], at now: Instant) -> [GATTEffect] {
         var effects: [GATTEffect] = []
-        if var run = endRun(on: bearer)?.submission {
-            if run.procedure.influence == .none, !run.isSecondTry {
-                run.isSecondTry = true
-                line.insert(run, at: 0)
+        if let run = endRun(on: bearer) {
+            noteLeftovers(of: run)
+            var submission = run.submission
+            if submission.procedure.influence == .none, !submission.isSecondTry {
+                submission.isSecondTry = true
+                line.insert(submission, at: 0)
             } else {
-                effects.append(.finish(id: run.id, .failure(.bearerLost)))
+                effects.append(.finish(id: submission.id, .failure(.bearerLost)))
             }
         }
         return effects + goOn(&bearers, at: now)
@@ -103,6 +108,11 @@ struct GATTClient: Sendable {
 
     private mutating func endRun(on bearer: GATTBearerID) -> Run? {
         running.firstIndex { $0.bearer == bearer }.map { running.remove(at: $0) }
+    }
+
+    /// It has ended without the answer that it waited for, and so without having seen to the peer's queue.
+    private mutating func noteLeftovers(of run: Run) {
+        if run.procedure is QueuedWrite { hasLeftovers = true }
     }
 
     // MARK: Values that come unasked
@@ -236,6 +246,7 @@ struct GATTClient: Sendable {
     ) {
         guard var run = endRun(on: bearers[place].id) else { return }
         let mtu = bearers[place].state.mtu
+        if case .illegal = outcome { noteLeftovers(of: run) }
         do throws(GATTFailure) {
             let step =
                 switch outcome {
@@ -276,6 +287,7 @@ struct GATTClient: Sendable {
         do throws(GATTFailure) {
             var procedure = try machine(for: submission.procedure, state)
             let step = try procedure.start(mtu: state.mtu)
+            if procedure is QueuedWrite { hasLeftovers = false }
             let run = Run(submission: submission, bearer: bearers[place].id, procedure: procedure)
             take(step, of: run, onBearer: place, &bearers, at: now, &effects)
         } catch {
@@ -359,6 +371,6 @@ struct GATTClient: Sendable {
                 throw .refused(.invalidAttributeValueLength)
             }
         }
-        return QueuedWrite(parts)
+        return QueuedWrite(parts, findsLeftovers: hasLeftovers)
     }
 }

@@ -149,7 +149,9 @@ struct GATTServer: Sendable {
         let isGone =
             switch open.continuation {
             case .read(let job): range.contains(job.current)
-            case .write(let plan): plan.asked.contains { range.contains($0.handle) }
+            case .write(let plan):
+                // It is all or nothing, so what this side keeps counts as well.
+                plan.asked.contains { range.contains($0.handle) } || plan.kept.contains { range.contains($0.handle) }
             }
         return isGone ? respond(to: open.id, .invalidHandle, [], &database, &client, &state) : []
     }

@@ -14,11 +14,14 @@ struct Write: ClientProcedure {
 }
 
 /// Prepares part after part, compares each echo, and executes. After an error, or an echo that differs, the peer's
-/// queue is cancelled, and that error is the outcome.
+/// queue is cancelled, and that error is the outcome. Where an earlier one may have left parts in it, it is cancelled
+/// first: else they would be executed too.
 ///
-/// Source: Core 6.0, Vol 3, Part G, 4.9.4 and 4.9.5.
+/// Source: Core 6.0, Vol 3, Part G, 4.9.4 and 4.9.5; Part F, 3.4.6.3.
 struct QueuedWrite: ClientProcedure {
     private enum Stage {
+        /// Whatever the peer answers to an Execute Write Request, its queue is empty then.
+        case emptying(mtu: Int)
         case preparing(PrepareWriteRequest)
         case executing
         case cancelling(GATTFailure)
@@ -27,16 +30,25 @@ struct QueuedWrite: ClientProcedure {
     /// What still has to be prepared, the next one last.
     private var parts: [GATTWritePart]
     private var stage = Stage.executing
+    /// Whether the peer's queue may hold parts of another write.
+    private let findsLeftovers: Bool
 
-    init(_ parts: [GATTWritePart]) { self.parts = parts.reversed() }
+    init(_ parts: [GATTWritePart], findsLeftovers: Bool) {
+        self.parts = parts.reversed()
+        self.findsLeftovers = findsLeftovers
+    }
 
     mutating func start(mtu: Int) throws(GATTFailure) -> ProcedureStep {
         guard !parts.isEmpty else { throw .invalidParameters("a reliable write without parts") }
-        return step(mtu: mtu)
+        guard findsLeftovers else { return step(mtu: mtu) }
+        stage = .emptying(mtu: mtu)
+        return .request(ExecuteWriteRequest(.cancel).pdu)
     }
 
     mutating func proceed(_ parameters: ArraySlice<UInt8>, mtu: Int) throws(GATTFailure) -> ProcedureStep {
         switch stage {
+        case .emptying:
+            return step(mtu: mtu)
         case .preparing(let request):
             do throws(GATTFailure) {
                 guard try decode(PrepareWriteResponse.self, parameters).echo == request else {
@@ -55,6 +67,7 @@ struct QueuedWrite: ClientProcedure {
 
     mutating func proceed(refused code: ATTErrorCode) throws(GATTFailure) -> ProcedureStep {
         switch stage {
+        case .emptying(let mtu): return step(mtu: mtu)
         case .preparing: return cancel(because: .refused(code))
         case .executing: throw .refused(code)
         case .cancelling(let failure): throw failure

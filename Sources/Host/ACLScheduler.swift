@@ -135,8 +135,9 @@ extension ACLScheduler.Lane {
         if pdus[head].isAnswer { answers -= 1 }
         pdus[head].octets = []
         head += 1
-        if head == pdus.count {
-            pdus.removeAll(keepingCapacity: true)
+        // A lane may never run empty, and then what is sent would pile up.
+        if head == pdus.count || head > 64 && head > pdus.count / 2 {
+            pdus.removeFirst(head)
             head = 0
         }
         return (packet, handle, token)

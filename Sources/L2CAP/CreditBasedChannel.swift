@@ -125,8 +125,9 @@ extension CreditBasedChannel {
         let token = queue[head].token
         queue[head].octets = []
         head += 1
-        if head == queue.count {
-            queue.removeAll(keepingCapacity: true)
+        // The queue may never run empty, and then what is sent would pile up.
+        if head == queue.count || head > 64 && head > queue.count / 2 {
+            queue.removeFirst(head)
             head = 0
         }
         return (pdu, token)

@@ -12,6 +12,9 @@ final class AdvertisingSet {
     var randomAddress: DeviceAddress?
     var data: [UInt8] = []
     var scanResponse: [UInt8] = []
+    /// Whether the last part of the one and of the other has come.
+    var isDataWhole = true
+    var isScanResponseWhole = true
     /// DID of the data: 12 bits.
     var dataIdentifier: UInt16 = 0
     /// While it advertises.

@@ -127,18 +127,23 @@ extension VirtualController {
         try useExtendedCommands()
         let set = try knownSet(handle)
         let isData = place == \AdvertisingSet.data
+        let isWhole: ReferenceWritableKeyPath<AdvertisingSet, Bool> = isData ? \.isDataWhole : \.isScanResponseWhole
         switch operation {
         case .complete:
             try Self.check(isData ? data.count : 0, isData ? 0 : data.count, set.parameters.properties)
             set[keyPath: place] = data
+            set[keyPath: isWhole] = true
         case .first, .intermediate, .last:
             // In parts only while it does not advertise, and not by legacy packets, which hold too little.
             guard set.machine == nil else { throw .commandDisallowed }
+            // What follows a first part, and not what is whole already.
+            guard operation == .first || !set[keyPath: isWhole] else { throw .commandDisallowed }
             guard !data.isEmpty, !set.parameters.properties.contains(.legacy) else { throw .invalidParameters }
             let whole = (operation == .first ? [] : set[keyPath: place]) + data
             guard whole.count <= Self.longestAdvertisement else { throw .memoryCapacityExceeded }
             try Self.check(isData ? whole.count : 0, isData ? 0 : whole.count, set.parameters.properties)
             set[keyPath: place] = whole
+            set[keyPath: isWhole] = operation == .last
         case .unchanged:
             guard isData, set.machine != nil, data.isEmpty, !set.data.isEmpty else { throw .invalidParameters }
         }
@@ -158,6 +163,7 @@ extension VirtualController {
         }
         for (set, entry) in chosen {
             let properties = set.parameters.properties
+            guard set.isDataWhole, set.isScanResponseWhole else { throw .commandDisallowed }
             // Nothing to answer with, or a time that high duty cycle advertising must not have. 7.8.56.
             guard properties.contains(.legacy) || !properties.contains(.scannable) || !set.scanResponse.isEmpty else {
                 throw .commandDisallowed

@@ -62,6 +62,8 @@ extension VirtualController {
             settings.isDataWhole = true
         case .first, .intermediate, .last:
             guard !settings.isEnabled else { throw .commandDisallowed }
+            // What follows a first part, and not what is whole already.
+            guard command.operation == .first || !settings.isDataWhole else { throw .commandDisallowed }
             guard !command.data.isEmpty else { throw .invalidParameters }
             let whole = (command.operation == .first ? [] : settings.data) + command.data
             guard whole.count <= Self.longestAdvertisement else { throw .memoryCapacityExceeded }
@@ -73,9 +75,11 @@ extension VirtualController {
             }
         }
         settings.dataIdentifier = (settings.dataIdentifier &+ 1) & 0x0FFF
+        if settings.isEnabled {
+            let parameters = try fittingParameters(of: set, settings)
+            set.train?.update { $0 = parameters }
+        }
         set.periodic = settings
-        let parameters = trainParameters(of: set)
-        set.train?.update { $0 = parameters }
     }
 
     private func enablePeriodic(_ command: LESetPeriodicAdvertisingEnable, at now: Instant)
@@ -96,27 +100,29 @@ extension VirtualController {
         guard Self.mayBePeriodic(set.parameters) else { throw .commandDisallowed }
         settings.includesInfo = command.includesInfo
         settings.isEnabled = true
-        let before = set.periodic
+        let parameters = try fittingParameters(of: set, settings)
         set.periodic = settings
-        let parameters = trainParameters(of: set)
-        let train = PeriodicTrain(parameters, generator: generator, at: now)
-        guard train.eventTime <= AirTiming.slot * Int(parameters.interval) else {
-            set.periodic = before
-            throw .packetTooLong
-        }
         set.train?.update { $0 = parameters }
         startTrain(of: set, at: now)
     }
 
     /// Begins the train of a set that advertises, if the host wants one.
     func startTrain(of set: AdvertisingSet, at now: Instant) {
-        guard set.periodic?.isEnabled == true, set.machine != nil, set.train == nil else { return }
-        set.train = PeriodicTrain(trainParameters(of: set), generator: generator.split(), at: now)
+        guard let settings = set.periodic, settings.isEnabled, set.machine != nil, set.train == nil else { return }
+        set.train = PeriodicTrain(trainParameters(of: set, settings), generator: generator.split(), at: now)
     }
 
-    private func trainParameters(of set: AdvertisingSet) -> PeriodicTrain.Parameters {
+    /// An event must end before the next one begins. 7.8.62, 7.8.63.
+    private func fittingParameters(
+        of set: AdvertisingSet, _ settings: PeriodicSettings
+    ) throws(HCIErrorCode) -> PeriodicTrain.Parameters {
+        let parameters = trainParameters(of: set, settings)
+        guard parameters.eventTime <= AirTiming.slot * Int(parameters.interval) else { throw .packetTooLong }
+        return parameters
+    }
+
+    private func trainParameters(of set: AdvertisingSet, _ settings: PeriodicSettings) -> PeriodicTrain.Parameters {
         var parameters = PeriodicTrain.Parameters()
-        guard let settings = set.periodic else { return parameters }
         parameters.interval = settings.parameters.intervalMax
         parameters.mode = RadioMode(set.parameters.secondaryPHY)
         parameters.channels = UsedChannels(bits: self.settings.channels.rawValue)

@@ -94,6 +94,34 @@ struct ClientRefusalTests {
         }
     }
 
+    @Test(
+        "A long write that is answered with nonsense ends; the next one cancels what lies in the peer's queue first",
+        arguments: [
+            ("0B 01", "opcode 11 does not answer opcode 22"), ("01 16 03 00 00", "Error Response without an error"),
+        ], ["19", "01 18 00 00 04", "0B 01"])
+    func leftovers(nonsense: (pdu: String, meaning: String), answer: String) {
+        Stage.play(ServedBearer()) { client in
+            client.submit(1, .writeLong(3, value: [1]))
+            client.expectSent("16 03 00 00 00 01")
+            client.receive(nonsense.pdu)
+            client.expect(.reportViolation(hex(nonsense.pdu)))
+            client.fail(1, .illegalAnswer(nonsense.meaning))
+            client.submit(2, .reliableWrite([]))  // It comes to nothing, and changes nothing.
+            client.fail(2, .invalidParameters("a reliable write without parts"))
+            client.submit(3, .writeLong(3, value: [2]))
+            client.expectSent("18 00")
+            client.receive(answer)
+            if answer == "0B 01" {
+                client.expect(.reportViolation(hex(answer)))
+                client.fail(3, .illegalAnswer("opcode 11 does not answer opcode 24"))
+                client.submit(4, .writeLong(3, value: [2]))
+                client.expectSent("18 00")
+            } else {
+                client.expectSent("16 03 00 00 00 02")
+            }
+        }
+    }
+
     @Test("GATT/CL/GAW/BV-03-C: a write that the peer confirms")
     func write() {
         Stage.play(ServedBearer()) { client in

@@ -176,6 +176,49 @@ struct EnhancedBearerClientTests {
         }
     }
 
+    @Test(
+        "A queued write dies with its bearer: what it left in the peer's queue is cancelled before the next one",
+        arguments: [true, false])
+    func leftovers(isClosed: Bool) throws {
+        Scene.play(try servedBearers([first])) { client in
+            client.submit(1, .read(3))
+            client.expectSent("0A 03 00")
+            let parts = [
+                GATTWritePart(handle: 3, offset: 0, value: [1]), GATTWritePart(handle: 6, offset: 0, value: [2]),
+            ]
+            client.input(.submit(id: 2, .reliableWrite(parts), party: 7), #_sourceLocation)
+            client.expectSent("16 03 00 00 00 01", on: first)
+            client.receive("0B 64")
+            client.finish(1, .value([0x64]))
+            client.receive("17 03 00 00 00 01", on: first)
+            client.expectSent("16 06 00 00 00 02", on: first)
+            if isClosed {
+                client.input(.bearerClosed(first), #_sourceLocation)
+                client.fail(2, .bearerLost)
+            } else {
+                client.wait(.seconds(30))
+                client.fail(2, .timedOut)
+                client.expect(.closeBearer(first))
+            }
+            client.submit(3, .write(3, value: [9]))  // It does not use the queue.
+            client.expectSent("12 03 00 09")
+            client.receive("13")
+            client.finish(3, .done)
+            for (id, isFirst) in [(UInt64(4), true), (5, false)] {
+                client.submit(id, .writeLong(9, value: [3]))
+                if isFirst {
+                    client.expectSent("18 00")
+                    client.receive("19")
+                }
+                client.expectSent("16 09 00 00 00 03")
+                client.receive("17 09 00 00 00 03")
+                client.expectSent("18 01")
+                client.receive("19")
+                client.finish(id, .done)
+            }
+        }
+    }
+
     @Test("Values come on any bearer, and an indication is confirmed where it came")
     func values() throws {
         Scene.play(try servedBearers([first])) { client in

@@ -194,6 +194,21 @@ struct EnhancedBearerServerTests {
         }
     }
 
+    @Test("An attribute that the server keeps goes while the owner thinks about another part: all or nothing")
+    func keptGoesWhileAsked() throws {
+        Scene.play(try servedBearers()) { server in
+            server.exchange("16 09 00 00 00 01", "17 09 00 00 00 01")
+            server.exchange("16 04 00 00 00 01 00", "17 04 00 00 00 01 00")
+            server.receive("18 01")
+            let part = GATTWritePart(handle: 9, offset: 0, value: [1])
+            server.expect(.writeRequested(GATTWriteRequest(id: 1, parts: [part], needsResponse: true)))
+            server.input(.forget(2...4), #_sourceLocation)
+            server.expectSent("01 18 09 00 01")
+            server.respond(1, [])
+            server.exchange("18 01", "19")
+        }
+    }
+
     @Test("Server Supported Features says what it is told, and stands behind the others — Part G, 7.4")
     func serverFeatures() {
         let database = AttributeDatabase.standard(deviceName: "Lock", features: .enhancedBearers)

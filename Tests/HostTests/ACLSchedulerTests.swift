@@ -62,6 +62,24 @@ struct ACLSchedulerTests {
         #expect(scheduler.next() == nil)
     }
 
+    @Test("A lane that never runs empty holds what waits, and not what was sent")
+    func neverEmpty() {
+        var scheduler = ACLScheduler(bufferCount: 1, bufferLength: 27)
+        scheduler.addLink(1)
+        scheduler.enqueue([0], on: 1, token: 0)
+        for number in UInt64(1)...1000 {
+            scheduler.enqueue([UInt8(truncatingIfNeeded: number)], on: 1, token: number)
+            let packet = scheduler.next()
+            #expect(packet?.token == number - 1)
+            #expect(packet?.octets.last == UInt8(truncatingIfNeeded: number - 1))
+            scheduler.complete(1, on: 1)
+        }
+        // Nobody asks for what has been sent, so only a look inside shows it.
+        let held = Mirror(reflecting: scheduler).descendant("lanes", 0, "pdus") as? [Any]
+        #expect((held?.count).map { $0 < 100 } == true)
+        #expect(scheduler.unacknowledgedPackets(on: 1) == 1)
+    }
+
     @Test("Answers that a peer does not take are counted; what clients send is not")
     func waitingAnswers() {
         var scheduler = ACLScheduler(bufferCount: 1, bufferLength: 27)

@@ -61,6 +61,25 @@ struct ChannelDataTests {
         }
     }
 
+    @Test("A queue that never runs empty holds what waits, and not what was sent")
+    func neverEmpty() {
+        Stage.playChannels { stage in
+            stage.openLECreditBased(credits: 1)
+            stage.ask(.send(Self.channel, [0], token: 0))
+            stage.sayFrame("03 00 41 00 01 00 00", token: 0)
+            stage.ask(.send(Self.channel, [1], token: 1))
+            for number in UInt64(2)...1000 {
+                stage.ask(.send(Self.channel, [UInt8(truncatingIfNeeded: number)], token: number))
+                stage.hear("16 01 04 00 41 00 01 00")
+                let sent = UInt8(truncatingIfNeeded: number - 1)
+                stage.expect(.sendFrame([3, 0, 0x41, 0, 1, 0, sent], token: number - 1))
+            }
+            // Nobody asks for what has been sent, so only a look inside shows it.
+            let held = Mirror(reflecting: stage).descendant("machine", "channels", 0, "queue") as? [Any]
+            #expect((held?.count).map { $0 < 100 } == true)
+        }
+    }
+
     @Test("L2CAP/COS/CFC/BV-05-C, L2CAP/COS/ECFC/BV-03-C: each channel has its own SDUs and credits")
     func interleaved() {
         Stage.playChannels { stage in

@@ -260,6 +260,27 @@ struct ExtendedAdvertisingTests {
         #expect(stage.scanner.extendedReports.map { Array($0.data) } == [[1], [2], [2]])
     }
 
+    @Test("7.8.54 to 7.8.56: parts follow a first one, and nothing is advertised before the last one")
+    func parts() {
+        let stage = Stage()
+        var parameters = LESetExtendedAdvertisingParameters()
+        parameters.properties = []
+        #expect(stage.advertiser.command(parameters) == .success)
+        #expect(stage.advertiser.command(LESetExtendedAdvertisingData(set: 0, data: [1])) == .success)
+        func send(_ operation: DataOperation) -> HCIErrorCode? {
+            stage.advertiser.command(LESetExtendedAdvertisingData(set: 0, operation: operation, data: [2]))
+        }
+        let enable = LESetExtendedAdvertisingEnable(true, [.init(set: 0)])
+        #expect(send(.intermediate) == .commandDisallowed)
+        #expect(send(.last) == .commandDisallowed)
+        #expect(send(.first) == .success)
+        #expect(send(.intermediate) == .success)
+        #expect(stage.advertiser.command(enable) == .commandDisallowed)
+        #expect(send(.last) == .success)
+        #expect(send(.last) == .commandDisallowed)
+        #expect(stage.advertiser.command(enable) == .success)
+    }
+
     @Test("Several sets advertise at once, each under its own address; an anonymous one under none")
     func manySets() throws {
         let stage = Stage()

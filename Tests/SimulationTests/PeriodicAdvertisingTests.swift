@@ -280,6 +280,12 @@ struct PeriodicAdvertisingTests {
         periodic.intervalMin = 6
         periodic.intervalMax = 6
         #expect(station.command(periodic) == .success)
+        // Data of before is no first part.
+        #expect(station.command(LESetPeriodicAdvertisingData(set: 0, data: [1])) == .success)
+        for operation in [DataOperation.intermediate, .last] {
+            let part = LESetPeriodicAdvertisingData(set: 0, operation: operation, data: [2])
+            #expect(station.command(part) == .commandDisallowed)
+        }
         let part = LESetPeriodicAdvertisingData(set: 0, operation: .first, data: Self.bytes(252))
         #expect(station.command(part) == .success)
         #expect(station.command(LESetPeriodicAdvertisingEnable(true, set: 0)) == .commandDisallowed)
@@ -296,6 +302,18 @@ struct PeriodicAdvertisingTests {
         #expect(station.command(periodic) == .commandDisallowed)
         #expect(station.command(LERemoveAdvertisingSet(set: 0)) == .commandDisallowed)
         #expect(station.command(LEClearAdvertisingSets()) == .commandDisallowed)
+    }
+
+    @Test(
+        "7.8.62: new data that takes longer than the interval is refused while the train runs, and the old one goes on")
+    func tooLongForInterval() {
+        let stage = Stage()
+        stage.advertise([1], interval: 6, on: .leCoded)
+        let long = LESetPeriodicAdvertisingData(set: 0, data: Self.bytes(252))
+        // At 125 kb/s it takes some 17 ms, and an event may take 7.5.
+        #expect(stage.advertiser.command(long) == .packetTooLong)
+        #expect(stage.advertiser.command(LESetPeriodicAdvertisingEnable(true, set: 0)) == .success)
+        #expect(stage.advertiser.command(LESetPeriodicAdvertisingData(set: 0, data: [1, 2])) == .success)
     }
 
     @Test(

@@ -23,6 +23,13 @@ package struct PeriodicTrain: Sendable {
         package var data: [UInt8] = []
 
         package init() {}
+
+        /// How long one event may take.
+        package var eventTime: Duration {
+            let full = mode.duration(payloadCount: 255) + ExtendedAdvertiser.auxiliarySpace + .microseconds(30)
+            let packets = max(1, (data.count + 239) / 240)
+            return full * (packets - 1) + mode.duration(payloadCount: min(255, data.count + 12))
+        }
     }
 
     private enum State { case idle, sending }
@@ -61,14 +68,7 @@ package struct PeriodicTrain: Sendable {
     package mutating func update(_ change: (inout Parameters) -> Void) { change(&parameters) }
 
     /// How long one event may take.
-    package var eventTime: Duration {
-        let full =
-            parameters.mode.duration(payloadCount: 255) + ExtendedAdvertiser.auxiliarySpace
-            + .microseconds(30)
-        let packets = max(1, (parameters.data.count + 239) / 240)
-        return full * (packets - 1)
-            + parameters.mode.duration(payloadCount: min(255, parameters.data.count + 12))
-    }
+    package var eventTime: Duration { parameters.eventTime }
 
     /// What a packet that begins at `start` says of the train.
     package func info(at start: Instant) -> SyncInfo {
