@@ -1,6 +1,7 @@
 import CLibCrypto
 
-// Looked up once, for that takes longer than to use it. It never changes.
+// Looked up once, for that takes longer than to use it. Unsafe to Swift, as any pointer is; but the variable is a
+// constant, `EVP_Digest` takes the method as const, and its count of references is atomic (openssl-threads(7)).
 nonisolated(unsafe) private let sha1Method = unsafe EVP_MD_fetch(nil, "SHA1", nil)
 
 /// SHA-1 of `octets`: 20 octets. It names things (RFC 9562, 5.5); it protects nothing.

@@ -11,7 +11,8 @@ import HostInterface
 ///
 /// Programs that do none of this pair as on Apple's systems, without asking anybody. The delegate and completions are
 /// called on the manager's queue. A manager has one such object at a time: the last one made.
-// `@unchecked`: `lock` guards the state; the objects that it refers to guard themselves.
+// `@unchecked`: `lock` guards the state. Of what that refers to, the manager has a lock of its own, questions are
+// constants, and the delegate is called on the manager's queue only.
 public final class BluetoothSecurity: @unchecked Sendable {
     private struct State {
         weak var manager: CBManager?

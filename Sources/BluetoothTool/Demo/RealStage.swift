@@ -47,7 +47,8 @@ package final class RealStage: Stage {
 
 /// A block that stays on the main thread, where it was made.
 private struct MainThreadBlock: @unchecked Sendable {
-    // `@unchecked`: timers of the main run loop fire on the main thread, on which they were scheduled.
+    // `@unchecked`: a timer's block has to be `@Sendable`, but fires on the run loop that it was scheduled on: the main
+    // thread's, for stages are set there.
     let action: () -> Void
     init(_ action: @escaping () -> Void) { self.action = action }
     func run(_ timer: Timer) { action() }

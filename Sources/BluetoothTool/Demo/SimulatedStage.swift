@@ -85,8 +85,9 @@ package struct StagedDevice {
     package var peripheral: ScriptedPeripheral
 }
 
-/// Who is who on the air. On the world's loop only.
+/// Who is who on the air.
 private final class Cast: @unchecked Sendable {
+    // `@unchecked`: the thread that sets the stage runs the world too, and nobody else does either.
     var names: [PeerID: String] = [:]
     var phones: Set<PeerID> = []
 }

@@ -84,7 +84,7 @@ extension HostedDevice {
 
 /// Somebody else's phone, which holds the link to a peripheral: the fault "connected elsewhere".
 final class RivalCentral: @unchecked Sendable {
-    // `@unchecked`: it lives on the world's loop.
+    // `@unchecked`: it is made by the thread that runs the world, and called back by its loop, which is that thread.
     private let phone: HostedDevice
     private let target: PeerID
     private var client: ClientID?

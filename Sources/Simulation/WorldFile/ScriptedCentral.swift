@@ -7,7 +7,7 @@ import HostInterface
 ///
 /// A step that fails is told, and the next one follows.
 package final class ScriptedCentral: @unchecked Sendable {
-    // `@unchecked`: it lives on the world's loop.
+    // `@unchecked`: it is made before the world runs and called back by its loop, which has one thread.
     private let steps: [CentralStep]
     private let repeats: Bool
     private let owner: HostedDevice
