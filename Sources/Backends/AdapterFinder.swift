@@ -3,8 +3,8 @@ import HCITransport
 
 /// Finds the adapter that a radio's address means, again when it was unplugged and has another number now.
 final class AdapterFinder: @unchecked Sendable {
-    // `@unchecked`: `known`, all that changes, is touched in `open` alone, by the thread that has the radio's loop; what
-    // is opened there checks that it is (`RealTimeLoop.checkIsolated`).
+    // `@unchecked`: `known`, all that changes, is touched in `open` alone, by the thread that has the radio's loop;
+    // what is opened there checks that it is (`RealTimeLoop.checkIsolated`).
     private let name: LinuxAdapter.Name?
     /// The adapter that was opened the last time.
     private var known: DeviceAddress?

@@ -8,8 +8,8 @@ import Synchronization
 /// One controller that is really there, behind a transport, with a host of ours on it and a thread of its own.
 package final class AdapterRadio: SessionFactory, HostOwner, LoopParticipant, @unchecked Sendable {
     // `@unchecked`: the host, its transport, its life and the count of openings are touched on the loop alone. Which
-    // thread has the loop may change (Decision 0075); it is handed on under the loop's mutex, so one sees what the other
-    // wrote. Of the rest, `isForbidden` has its lock, and nothing else changes.
+    // thread has the loop may change (Decision 0075); it is handed on under the loop's mutex, so one sees what the
+    // other wrote. Of the rest, `isForbidden` has its lock, and nothing else changes.
     private let realTimeLoop = RealTimeLoop()
     private let connect: (RealTimeLoop) throws(TransportError) -> any Transport
     private var life: AdapterLife

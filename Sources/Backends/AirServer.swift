@@ -10,8 +10,8 @@ import Synchronization
 /// the first only, what belongs to the sockets (lines) on the second; packets go from one to the other through the
 /// two inboxes.
 package final class AirServer: @unchecked Sendable {
-    // `@unchecked`: see above. Listeners, lines and counts are the sockets', scripted peripherals the world's. The constants
-    // are set before either thread starts.
+    // `@unchecked`: see above. Listeners, lines and counts are the sockets', scripted peripherals the world's. The
+    // constants are set before either thread starts.
 
     package struct Settings: Sendable {
         /// Of all chance in the world, and of the controllers' addresses.
@@ -222,8 +222,8 @@ extension AirServer {
 
 /// One connection: the transport to its host, and the device whose controller it got.
 private final class AirLine: @unchecked Sendable {
-    // `@unchecked`: the transport is touched on the loop alone, the device on the world's thread alone; what both count is
-    // atomic, and the rest is constant.
+    // `@unchecked`: the transport is touched on the loop alone, the device on the world's thread alone; what both count
+    // is atomic, and the rest is constant.
     let number: Int
     /// From 1; no two lines have the same one at a time.
     let place: Int

@@ -5,8 +5,8 @@ import Simulation
 
 /// A benchmark's client of one of our hosts.
 final class HostedEnd: @unchecked Sendable {
-    // `@unchecked`: a benchmark makes it, runs the world and reads it on one thread; the closures that the host takes are
-    // `@Sendable` for hosts that have threads.
+    // `@unchecked`: a benchmark makes it, runs the world and reads it on one thread; the closures that the host takes
+    // are `@Sendable` for hosts that have threads.
     let device: HostedDevice
     /// Takes what the host tells by itself.
     var onEvent: (HostEvent) -> Void = { _ in }

@@ -58,8 +58,8 @@ package final class WorldRecordings: Sendable {
     /// Where worlds that are made now are recorded.
     @TaskLocal package static var current: WorldRecordings?
 
-    // `@unchecked`: the mutex guards the list, and whoever runs worlds writes the recordings. They are read by the caller
-    // for whom `current` was set, and only after the work that it was set for has returned.
+    // `@unchecked`: the mutex guards the list, and whoever runs worlds writes the recordings. They are read by the
+    // caller for whom `current` was set, and only after the work that it was set for has returned.
     private struct Kept: @unchecked Sendable {
         var recordings: [WorldRecording] = []
     }

@@ -6,8 +6,8 @@ package import HostInterface
 ///
 /// What a program's user is told anyway (scans, confirmations, signal strengths) is left out.
 package final class Narrator: @unchecked Sendable {
-    // `@unchecked`: a demo's programs name no queue, so all their calls and callbacks, and with them a session's requests
-    // and events, are on the thread that runs the demo: the world's, or the main thread with a real radio.
+    // `@unchecked`: a demo's programs name no queue, so all their calls and callbacks, and with them a session's
+    // requests and events, are on the thread that runs the demo: the world's, or the main thread with a real radio.
     private let actor: String
     private let timeline: Timeline
     private let now: () -> Duration

@@ -206,20 +206,8 @@ package struct ExtendedAdvertiser: Sendable {
         _ payload: ExtendedPayload, _ data: ArraySlice<UInt8>, channel: UInt8, at start: Instant
     ) -> RadioOrder {
         var payload = payload
-        rest = []
-        next = nil
-        if data.count > payload.room {
-            // The pointer takes room itself, and the packet is then as long as can be.
-            payload.auxiliary = AuxiliaryPointer()
-            rest = data.dropFirst(payload.room)
-            let pointer = AuxiliaryPointer(
-                channel: UInt8.random(in: 0...36, using: &generator),
-                offset: parameters.secondary.duration(payloadCount: 255) + Self.auxiliarySpace + .microseconds(30),
-                phy: parameters.secondary.phy)
-            payload.auxiliary = pointer
-            next = pointer
-        }
-        payload.data = data.prefix(payload.room)
+        rest = payload.take(data, mode: parameters.secondary, using: &generator)
+        next = payload.auxiliary
         auxiliaryStart = start
         return .transmit(payload.frame(channel: channel, mode: parameters.secondary), at: start)
     }

@@ -133,20 +133,8 @@ package struct PeriodicTrain: Sendable {
         _ payload: ExtendedPayload, _ data: ArraySlice<UInt8>, channel: UInt8, at start: Instant
     ) -> RadioOrder {
         var payload = payload
-        rest = []
-        next = nil
-        if data.count > payload.room {
-            payload.auxiliary = AuxiliaryPointer()
-            rest = data.dropFirst(payload.room)
-            let pointer = AuxiliaryPointer(
-                channel: UInt8.random(in: 0...36, using: &generator),
-                offset: parameters.mode.duration(payloadCount: 255) + ExtendedAdvertiser.auxiliarySpace
-                    + .microseconds(30),
-                phy: parameters.mode.phy)
-            payload.auxiliary = pointer
-            next = pointer
-        }
-        payload.data = data.prefix(payload.room)
+        rest = payload.take(data, mode: parameters.mode, using: &generator)
+        next = payload.auxiliary
         packetStart = start
         return .transmit(
             payload.frame(channel: channel, mode: parameters.mode, accessAddress: accessAddress),
