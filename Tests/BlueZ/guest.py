@@ -15,7 +15,8 @@ sys.dont_write_bytecode = True
 
 from captures import commands_of_the_kernel, frames, pairings, parameter_updates
 from harness import Failure, expect
-from machine import BUNDLE, LOGS, RADIO, GuestCase, address, forget_us, output, power, restart_bluetoothd, stop_bluetoothd
+from machine import (
+    BUNDLE, LOGS, RADIO, GuestCase, address, forget_us, output, port_of, power, restart_bluetoothd, stop_bluetoothd, until)
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 # As the systemd unit in Documentation/RealAdapters.md has it.
@@ -152,6 +153,17 @@ def the_list_of_adapters_while_a_program_has_one(case):
     doctor(case, "adapterInUse")
 
 
+def the_doctor_without_such_an_adapter(case):
+    doctor(case, "noAdapter", radio="hci:9")
+
+
+def the_doctor_and_an_adapter_that_the_kernel_does_not_get_ready(case):
+    """As without its firmware: it answers nothing, and so the kernel's setup stays where it is."""
+    silent = case.peer("silent_adapter.py")
+    silent.wait_for("ADAPTER", 30)
+    doctor(case, "firmwareMissing", radio="hci:" + re.search(r"ADAPTER (\d+)", silent.output).group(1))
+
+
 def no_radio_named_takes_the_first_that_can_be_used(case):
     case.peripheral("full")
     ours = case.ours("ble", "scan", "--seconds", "3", "--json", radio=None)
@@ -226,6 +238,24 @@ def unplugged_and_plugged_in_again(case):
     case.tests("StateTests/unplugged", seconds=200)
 
 
+def the_doctor_while_the_adapter_is_unplugged(case):
+    """It has looked at the radio, and listens to the air for six seconds."""
+    def scans():
+        # LE Set Extended Scan Enable, on.
+        with open(f"{LOGS}/hci.btsnoop", "rb") as file:
+            return file.read().count(b"\x42\x20\x06\x01")
+    before = scans()
+    ours = case.ours("ble", "doctor", "--json", "--radio", RADIO, radio=None)
+    port = port_of("hci1")
+    until(30, lambda: scans() > before, "the doctor listens to the air")
+    output("python3", os.path.join(HERE, "trouble.py"), "unplug", port)
+    status = ours.finish(60)
+    output("python3", os.path.join(HERE, "trouble.py"), "plug", port)
+    until(60, lambda: os.path.exists("/sys/class/bluetooth/hci1"), "the adapter is back")
+    found = [json.loads(line)["cause"] for line in ours.output.splitlines() if line.startswith("{")]
+    expect(status == 1 and found == ["unplugged"], f"{found}\n{ours.shown()}")
+
+
 def two_hundred_reconnects(case):
     case.peripheral("full")
     case.tests("SoakTests", seconds=550)
@@ -289,6 +319,8 @@ OBSTACLES = [
     the_list_of_adapters,
     the_list_of_adapters_without_privileges,
     the_list_of_adapters_while_a_program_has_one,
+    the_doctor_without_such_an_adapter,
+    the_doctor_and_an_adapter_that_the_kernel_does_not_get_ready,
     no_radio_named_takes_the_first_that_can_be_used,
     not_blocked_while_in_use,
     owned_by_bluetoothd,
@@ -322,7 +354,8 @@ GROUPS = {
     "our-controllers": [
         bleak_and_our_peripheral, our_central_pairs_and_comes_back_with_the_bond, bluez_pairs_with_our_peripheral_and_comes_back,
         our_central_opens_a_channel_of_the_kernel, the_kernel_opens_a_channel_of_our_peripheral,
-        a_controller_that_hangs, unplugged_and_plugged_in_again, every_command_of_the_kernel_was_answered,
+        a_controller_that_hangs, unplugged_and_plugged_in_again,
+        the_doctor_while_the_adapter_is_unplugged, every_command_of_the_kernel_was_answered,
     ],
     "outside": OUTSIDE,
     "legacy": [our_central_and_bluez_as_the_peripheral, bleak_and_our_peripheral, *OUTSIDE],

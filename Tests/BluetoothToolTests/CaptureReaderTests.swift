@@ -45,6 +45,38 @@ struct CaptureReaderTests {
         #expect(Set(causes) == Set([item.cause] + item.also), "\(causes.map(\.rawValue))")
     }
 
+    /// What the doctor's examination does not meet by itself.
+    static let worldCases: [DoctorTests.Case] = [
+        DoctorTests.Case(.neverSubscribed) { scene in
+            scene.addSensor()
+            scene.examination.characteristic = .init("FFF3")
+            scene.examination.wantsNotifications = false
+        },
+        // The peer asks for parameters that are out of range, and leaves when they are refused.
+        DoctorTests.Case(.parametersRefused) { $0.addSensor().addFault(.demandsParameters) },
+        DoctorTests.Case(.pairingFailed, also: [.needsPairing]) { scene in
+            var sensor = DoctorWorld.Sensor()
+            sensor.isProtected = true
+            scene.addSensor(sensor).addFault(.refusesPairing)
+        },
+        DoctorTests.Case(.staleCache) { scene in
+            let sensor = scene.addSensor()
+            scene.read(behind: { sensor.addFault(.tableMovedSilently) })
+        },
+        DoctorTests.Case(.radioFailed) { scene in
+            scene.addSensor()
+            scene.read(behind: { scene.phone.addFault(.controllerResets) })
+        },
+    ]
+
+    @Test("A fault that a program meets is found in its capture", arguments: worldCases)
+    func met(_ item: DoctorTests.Case) throws {
+        let wantsNotifications = item.cause == .neverSubscribed
+        let capture = try Self.capture(of: item)
+        let causes = try CaptureReader.findings(in: capture, wantsNotifications: wantsNotifications).map(\.cause)
+        #expect(Set(causes) == Set([item.cause] + item.also), "\(causes.map(\.rawValue))")
+    }
+
     @Test("Nothing is found in the capture of a link that was well")
     func healthy() throws {
         let well = DoctorTests.Case(.notHeard) { $0.addSensor() }

@@ -25,6 +25,7 @@ struct DoctorPageTests {
             (.notPermitted, "a phone on which the app may not use Bluetooth"),
             (.noLowEnergy, "an app in a simulator"), (.switchedOff, "Bluetooth was switched off"),
             (.radioSilent, "the phone's Bluetooth service starts again, for minutes"),
+            (.radioFailed, "the controller reports a hardware error (`controllerResets`), before and on a link"),
             (.nothingOnAir, "a phone alone"), (.notHeard, "a sensor, and the name of another device"),
             (.misspelledName, "a sensor, and two letters in the wrong order"), (.severalOfOneName, "two sensors"),
             (.serviceNotAdvertised, "a sensor that advertises another service"),
@@ -51,11 +52,10 @@ struct DoctorPageTests {
     private static let captures = proofs(
         "CaptureReaderTests",
         [
-            (.radioFailed, "a capture: the controller reports a hardware error"),
-            (.parametersRefused, "a capture: a request for parameters is rejected"),
-            (.pairingFailed, "a capture: the confirm value does not fit"),
-            (.staleCache, "a capture: a handle that is not there any more"),
-            (.neverSubscribed, "a capture: found, read, and never subscribed to"),
+            (.parametersRefused, "a sensor that asks for parameters out of range (`demandsParameters`)"),
+            (.pairingFailed, "a sensor that refuses to pair (`refusesPairing`)"),
+            (.staleCache, "the attribute table moved (`tableMovedSilently`), and then a read"),
+            (.neverSubscribed, "a value that notifies is found, and another one read"),
         ])
     private static let logs =
         proofs(
@@ -82,27 +82,28 @@ struct DoctorPageTests {
                 (.logWriteCut, "a write of 400 octets where 182 fit"),
                 (.logNoRoom, "400 writes in a row"), (.logOtherManager, "a second manager connects the first one's"),
             ])
-    /// Of a real adapter: the states themselves are made in the machines of `./test --bluez`.
+    /// Of a real adapter: most states are made with the kernels of `./test --bluez`.
     private static let adapters =
         proofs(
-            "AdapterReportTests",
-            [(.blocked, "an adapter that rfkill blocks"), (.noCapability, "without CAP_NET_ADMIN")])
-        + proofs(
-            "DoctorTests",
+            "Tests/BlueZ/guest.py",
             [
-                (.noAdapter, "what the transport says of an adapter that is not there"),
-                (.noKernelSupport, "what it says of a kernel without Bluetooth"),
-                (.adapterInUse, "what it says of an adapter that somebody has"),
-                (.firmwareMissing, "what it says of one that does not get ready"),
-                (.unplugged, "what it says of one that was pulled out"),
-                (.radioUnreachable, "what it says of a socket at which nobody listens"),
+                (.blocked, "an adapter that rfkill blocks"), (.noCapability, "a program of nobody's"),
+                (.adapterInUse, "another program has it"), (.noAdapter, "`hci:9`, where there are three"),
+                (.firmwareMissing, "a controller that never answers, so that the kernel does not get it ready"),
+                (.unplugged, "pulled out while the air is looked at"),
+            ])
+        + proofs(
+            "Tests/Interop/interop.py",
+            [
+                (.noKernelSupport, "in a network namespace, as in a container"),
+                (.radioUnreachable, "a port at which nobody listens"),
             ])
 
     private static let all = worlds + captures + logs + adapters
 
     private static func text(of suite: String) throws -> String {
-        let file = DeviceCommandTests.root.appendingPathComponent("Tests/BluetoothToolTests/\(suite).swift")
-        return try String(contentsOf: file, encoding: .utf8)
+        let path = suite.hasSuffix(".py") ? suite : "Tests/BluetoothToolTests/\(suite).swift"
+        return try String(contentsOf: DeviceCommandTests.root.appendingPathComponent(path), encoding: .utf8)
     }
 
     @Test("Every cause has a proof, and the suite that is named asks for it")
@@ -112,7 +113,9 @@ struct DoctorPageTests {
         #expect(Self.all.count == Cause.allCases.count, "one line each")
         for proof in Self.all {
             let text = try Self.text(of: proof.suite)
-            #expect(text.contains(".\(proof.cause.rawValue)"), "\(proof.suite) does not find \(proof.cause.rawValue)")
+            let word = proof.cause.rawValue
+            let name = proof.suite.hasSuffix(".py") ? "\"\(word)\"" : ".\(word)"
+            #expect(text.contains(name), "\(proof.suite) does not find \(word)")
         }
         // Those that are found in worlds are the cases of the suite itself.
         let cases = DoctorTests.radio + DoctorTests.air + DoctorTests.link + DoctorTests.values
@@ -148,8 +151,9 @@ struct DoctorPageTests {
             \(table(Self.logs))
             ## On a real adapter
 
-            By its state as the kernel tells it, and by the words of whoever could not open it; `./test --bluez` has the
-            adapters themselves.
+            The kernels of `./test --bluez` put adapters into these states, and `./test` has the last two. What the
+            kernel tells of the first two, and the words of whoever could not open a radio, are read in
+            `AdapterReportTests` and `DoctorTests.words` too.
 
             \(table(Self.adapters))
             """

@@ -41,6 +41,14 @@ struct DoctorTests {
             scene.world.run(for: .seconds(1))
             scene.phone.resetBluetooth(for: .seconds(120))
         },
+        // In the middle of the examination: of the air, and of a link.
+        Case(.radioFailed) { scene in
+            scene.world.schedule(at: .seconds(3)) { scene.phone.addFault(.controllerResets) }
+        },
+        Case(.radioFailed) { scene in
+            scene.addSensor()
+            scene.world.schedule(at: .milliseconds(7500)) { scene.phone.addFault(.controllerResets) }
+        },
     ]
 
     static let air: [Case] = [
@@ -151,6 +159,13 @@ struct DoctorTests {
     @Test("A radio that cannot be used, by the words of whoever could not open it", arguments: unusable)
     func words(_ error: TransportError, _ cause: Cause) {
         #expect(Cause.ofRadio(.unsupported, why: "The radio hci:0 cannot be opened: \(error)") == cause)
+    }
+
+    @Test("A radio that was on and is gone: pulled out, or not")
+    func gone() {
+        let lost = TransportError.unplugged("hci1")
+        #expect(Cause.ofRadio(.resetting, why: "The radio hci:1 is lost. \(lost)") == .unplugged)
+        #expect(Cause.ofRadio(.resetting, why: "") == .radioSilent)
     }
 
     @Test("Only a broadcaster: not connectable")

@@ -100,6 +100,25 @@ final class DoctorWorld {
         #expect(throws: Never.self) { try world.output(of: reader, within: .seconds(60)) }
     }
 
+    /// A program of the phone finds FFF1, something happens, and then it reads.
+    func read(behind event: () -> Void) {
+        let time = Timekeeper(world.clock)
+        let finder = phone.start {
+            let central = Central(time: time)
+            try await central.waitUntilOn()
+            let sensor = try await central.first(for: [CBUUID(string: "FFF0")]).peripheral
+            try await sensor.connect()
+            return try await (sensor, sensor.characteristic(CBUUID(string: "FFF1"), in: CBUUID(string: "FFF0")))
+        }
+        guard let found = try? world.output(of: finder, within: .seconds(60)) else {
+            Issue.record("The sensor was not found.")
+            return
+        }
+        event()
+        let reader = phone.start { try await found.0.read(found.1) }
+        _ = try? world.output(of: reader, within: .seconds(60))
+    }
+
     /// Its firmware refuses all writes with an error of its own, 0x80.
     func refuseWrites(of sensor: SimulatedDevice) {
         var handle: [UInt8] = [0, 0]

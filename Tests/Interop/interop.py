@@ -174,6 +174,21 @@ def unreachable_port(case):
     refused(case, lambda: f"tcp:127.0.0.1:{port}", str(port))
 
 
+def doctor_finds(case, radio, cause):
+    ours = case.ours("ble", "doctor", "--json", "--radio", radio)
+    expect(ours.finish(60) == 1, f"It does not end with 1.\n{ours.shown()}")
+    expect([finding.get("cause") for finding in json_lines(ours)] == [cause], ours.shown())
+
+
+def the_doctor_finds_that_nobody_listens(case):
+    doctor_finds(case, f"tcp:127.0.0.1:{free_ports(1)[0]}", "radioUnreachable")
+
+
+def the_doctor_finds_that_the_kernel_has_no_bluetooth_for_us(case):
+    """The kernel keeps it from every network namespace but the first (bt_sock_create)."""
+    doctor_finds(case, "hci:0", "noKernelSupport")
+
+
 def no_such_host(case):
     refused(case, lambda: "tcp:no-such-host.invalid:6402", "no-such-host.invalid")
 
@@ -209,6 +224,8 @@ CASES = [
     garbage_between_packets,
     unreachable_port,
     no_such_host,
+    the_doctor_finds_that_nobody_listens,
+    the_doctor_finds_that_the_kernel_has_no_bluetooth_for_us,
     fake("http", "H4"),
     fake("no LE", "Low Energy"),
     fake("garbage", "H4"),

@@ -1,3 +1,4 @@
+import Foundation
 package import HCITransport
 import HCI
 
@@ -117,6 +118,18 @@ extension AdapterReport {
             }
         } catch {
             return address == nil ? [] : [Finding(cause: Cause(error), evidence: "\(error)")]
+        }
+    }
+
+    /// That a radio which was on is not there any more; `nil` if it is, or if nothing tells.
+    static func absence(of radio: RadioChoice) -> String? {
+        switch radio {
+        case .real(.adapter(let name)?):
+            guard let isThere = try? LinuxAdapter.named(name) != nil, !isThere else { return nil }
+            return "\(TransportError.unplugged("\(name)"))"
+        case .real(.serial(let device, _)?):
+            return FileManager.default.fileExists(atPath: device) ? nil : "\(TransportError.unplugged(device))"
+        case .real, .simulated, .world: return nil
         }
     }
 }

@@ -99,7 +99,7 @@ package enum Cause: String, CaseIterable, Sendable {
         case .poweredOff: .switchedOff
         case .unauthorized: why.contains("CAP_NET_ADMIN") ? .noCapability : .notPermitted
         case .unsupported: signs.first { why.contains($0.text) }?.cause ?? .noLowEnergy
-        default: .radioSilent
+        default: why.contains("was unplugged") ? .unplugged : .radioSilent
         }
     }
 

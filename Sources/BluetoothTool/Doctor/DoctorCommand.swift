@@ -79,10 +79,10 @@ struct DoctorCommand {
         let run = CommandRun(tool: tool, settings: settings)
         let found = Mutex<[Finding]?>(nil)
         let note = { @Sendable (findings: [Finding]) in found.withLock { $0 = findings } }
-        let reason = run.reason
+        let (reason, radio) = (run.reason, settings.radio)
         let status = run.run { [examination] time in
             var examination = examination
-            examination.whyUnusable = { reason.text }
+            examination.whyUnusable = { reason.text ?? AdapterReport.absence(of: radio) }
             note(try await examination.run(with: Central(time: time)))
             return .success
         }

@@ -31,6 +31,14 @@ package struct Examination: Sendable {
 
     /// - Returns: what was found, in the order from the radio to the value. Nothing means that all is well.
     package func run(with central: Central) async throws -> [Finding] {
+        do {
+            return try await look(central)
+        } catch ToolkitError.radioUnavailable(let state) {
+            return [gone(state)]
+        }
+    }
+
+    private func look(_ central: Central) async throws -> [Finding] {
         if let finding = try await radio(central) { return [finding] }
         let air = try await listen(central)
         if air.isEmpty { return [Finding(cause: .nothingOnAir, evidence: "no packet in \(listening / .seconds(1)) s")] }
@@ -50,6 +58,15 @@ package struct Examination: Sendable {
             let cause = Cause.ofRadio(state, why: why)
             return Finding(cause: cause, evidence: why.isEmpty ? "the state is \(state)" : why)
         }
+    }
+
+    /// It was on, and is gone in the middle of the examination.
+    private func gone(_ state: CBManagerState) -> Finding {
+        let why = whyUnusable() ?? ""
+        let cause = Cause.ofRadio(state, why: why)
+        return Finding(
+            cause: cause == .radioSilent ? .radioFailed : cause,
+            evidence: why.isEmpty ? "the state has become \(state)" : why)
     }
 
     // MARK: The air
@@ -180,6 +197,7 @@ package struct Examination: Sendable {
     }
 
     private func ended(_ end: LinkEnd) -> Finding {
+        if case .radioUnavailable(let state) = end { return gone(state) }
         let cause: Cause =
             switch end {
             case .noMoreLinks: .linkLimit

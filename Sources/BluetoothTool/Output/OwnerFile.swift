@@ -10,9 +10,9 @@ enum OwnerFile {
     /// - Throws: a sentence. Whatever is there and is no regular file stays as it is.
     static func write(_ contents: Data, to path: String) throws(CommandFailure) {
         let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        var status = stat()
-        if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            let what = status.st_mode & S_IFMT == S_IFDIR ? "is a folder" : "is not a regular file"
+        let kind = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+        if let kind, kind != .typeRegular {
+            let what = kind == .typeDirectory ? "is a folder" : "is not a regular file"
             throw CommandFailure(sentence: "\(path) \(what), and stays as it is")
         }
         var name = Array("\(path).XXXXXX".utf8CString)
