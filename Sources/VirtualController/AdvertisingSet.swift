@@ -40,7 +40,7 @@ final class AdvertisingMachine {
 
     var nextStart: Instant? { legacy != nil ? legacy!.nextStart : extended?.nextStart }
     /// How long one event may take.
-    var eventTime: Duration { legacy?.eventTime ?? extended?.eventTime ?? .zero }
+    var eventTime: Duration { legacy != nil ? legacy!.eventTime : extended?.eventTime ?? .zero }
     /// Events that have taken place.
     var events: Int { legacy?.events ?? extended?.events ?? 0 }
     var usesPrivateAddress: Bool { legacy?.usesPrivateAddress ?? extended?.parameters.usesPrivateAddress ?? false }

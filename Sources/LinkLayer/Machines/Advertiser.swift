@@ -72,7 +72,14 @@ package struct Advertiser: Sendable {
     private var generator: SeededGenerator
     private var state = State.idle
     private var channelIndex = 0
-    private var nextEvent: Instant
+    private var nextEvent: Instant { didSet { plan() } }
+
+    // Both are asked for far more often than they change. A property that is computed is asked by a copy of it all.
+
+    /// When the next event wants to begin; `nil` when there will be none.
+    package private(set) var nextStart: Instant?
+    /// How long one event may take.
+    package private(set) var eventTime = Duration.zero
 
     package init(_ parameters: Parameters, generator: SeededGenerator, at now: Instant) {
         self.parameters = parameters
@@ -112,6 +119,7 @@ package struct Advertiser: Sendable {
                 parameters.kind, selectsAlgorithm2: isConnectable, sender: sender.kind, target: parameters.target?.kind,
                 payloadCount: octets.count
             ).rawValue
+        plan()
     }
 
     /// What it answers to scan requests from now on, at most 31 octets.
@@ -121,11 +129,18 @@ package struct Advertiser: Sendable {
         responsePayload = octets[...]
         responseHeader =
             AdvertisingHeader(.scanResponse, sender: parameters.address.kind, payloadCount: octets.count).rawValue
+        plan()
     }
 
-    /// How long one event may take: on each channel the PDU and the wait for an answer, and then a request with what
-    /// follows it.
-    package var eventTime: Duration {
+    private mutating func plan() {
+        eventTime = longestEvent
+        // An event that would not end in time does not begin.
+        let expires = expiry.map { nextEvent.advanced(by: eventTime) > $0 } ?? false
+        nextStart = state == .over ? nil : expires ? expiry : nextEvent
+    }
+
+    /// On each channel the PDU and the wait for an answer, and then a request with what follows it.
+    private var longestEvent: Duration {
         let mode = RadioMode.le1M
         let exchange = mode.duration(payloadCount: framePayload.count) + mode.phy.answerWindow
         // CONNECT_IND has 34 octets, SCAN_REQ 12. 2.3.3.1 and 2.3.2.1.
@@ -137,27 +152,11 @@ package struct Advertiser: Sendable {
         return (exchange + AirTiming.interFrameSpace) * parameters.channels.count + max(connection, scan)
     }
 
-    /// When the next event wants to begin; `nil` when there will be none.
-    package var nextStart: Instant? {
-        guard state != .over else { return nil }
-        // An event that would not end in time does not begin.
-        guard let expiry, nextEvent.advanced(by: eventTime) > expiry else { return nextEvent }
-        return expiry
-    }
-
     package mutating func handle(_ input: RadioInput, at now: Instant, reports: inout [Report]) -> RadioOrder {
         switch (state, input) {
         case (.idle, .granted):
-            if let expiry, now >= expiry {
-                state = .over
-                reports.append(.expired)
-                return .release
-            }
-            if let maxEvents = parameters.maxEvents, events >= maxEvents {
-                state = .over
-                reports.append(.limitReached)
-                return .release
-            }
+            if let expiry, now >= expiry { return end(.expired, &reports) }
+            if let maxEvents = parameters.maxEvents, events >= maxEvents { return end(.limitReached, &reports) }
             events += 1
             nextEvent = now.advanced(by: eventSpacing())
             channelIndex = 0
@@ -226,16 +225,21 @@ package struct Advertiser: Sendable {
                 offer.advertiser.value == parameters.address.value, header.targetKind == parameters.address.kind,
                 let initiator = allowed(offer.initiator, header.senderKind, by: parameters.initiatorsAllowed)
             else { return nextChannel(at: now) }
-            state = .over
-            reports.append(
+            return end(
                 .connected(
                     offer, initiator: initiator, local: parameters.address, selectsAlgorithm2: header.selectsAlgorithm2,
-                    end: now))
-            return .release
+                    end: now), &reports)
         default:
             // Another advertiser, or a peer that speaks to another: not for us.
             return nextChannel(at: now)
         }
+    }
+
+    private mutating func end(_ report: Report, _ reports: inout [Report]) -> RadioOrder {
+        state = .over
+        nextStart = nil
+        reports.append(report)
+        return .release
     }
 
     private var isScannable: Bool { parameters.kind == .connectable || parameters.kind == .scannable }
