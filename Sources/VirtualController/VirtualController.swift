@@ -46,31 +46,26 @@ package final class VirtualController {
         case receiving
     }
 
-    package private(set) var configuration: ControllerConfiguration
+    // What is looked at with each packet stands first and together: of many controllers, little else is in the cache.
+
     unowned let surroundings: any ControllerSurroundings
-    var generator: SeededGenerator
-    var settings = HostSettings()
-
-    /// In the order in which the host made them.
-    var sets: [AdvertisingSet] = []
-    var scanner: Scanner?
-    var initiator: Initiator?
-    var initiatorUsesAcceptList = false
-    var scanSchedule: ScanSchedule?
-    /// The synchronization that the host waits for.
-    var pendingSync: LEPeriodicAdvertisingCreateSync?
-    /// The trains that are followed; at most one of them has not been established yet.
-    var syncs: [FollowedTrain] = []
-    /// In the order of their handles.
-    var links: [Link] = []
-    /// Packets of the host that the peers have not acknowledged yet.
-    var heldPackets = 0
-
     var holder = Holder.nobody
+    var radio = RadioState.idle
+    /// When ``wake(at:)`` must be called.
+    package private(set) var deadline: Instant?
+    /// The same, if the radio had nothing to wait for.
+    private var deadlineBesidesRadio: Instant?
     /// Whether the holder has waited for so long that links which can wait do.
     var isImpatient = false
-    var radio = RadioState.idle
-    private var armedFrame: RadioFrame?
+    /// In the order in which the host made them.
+    var sets: [AdvertisingSet] = []
+    /// In the order of their handles.
+    var links: [Link] = []
+    /// The trains that are followed; at most one of them has not been established yet.
+    var syncs: [FollowedTrain] = []
+    var scanSchedule: ScanSchedule?
+    /// Packets of the host that the peers have not acknowledged yet.
+    var heldPackets = 0
 
     // What the machines told, until it is dealt with; kept to save an allocation with each packet.
     private var advertiserReports: [Advertiser.Report] = []
@@ -79,10 +74,15 @@ package final class VirtualController {
     var linkReports: [ConnectionReport] = []
     var syncReports: [PeriodicSync.Report] = []
 
-    /// When ``wake(at:)`` must be called.
-    package private(set) var deadline: Instant?
-    /// The same, if the radio had nothing to wait for.
-    private var deadlineBesidesRadio: Instant?
+    private var armedFrame: RadioFrame?
+    var scanner: Scanner?
+    var initiator: Initiator?
+    var initiatorUsesAcceptList = false
+    /// The synchronization that the host waits for.
+    var pendingSync: LEPeriodicAdvertisingCreateSync?
+    var generator: SeededGenerator
+    var settings = HostSettings()
+    package private(set) var configuration: ControllerConfiguration
 
     package init(
         _ configuration: ControllerConfiguration, surroundings: any ControllerSurroundings,
