@@ -36,6 +36,22 @@ public struct BluetoothLink {
         }
     }
 
+    /// Asks that the link rest while there is nothing to say: sooner and longer than other connection parameters let
+    /// it, and awake at once for what both sides then have to say. Programs on either side can ask; the central has the
+    /// last word, and ours takes up to one event in 100. It lasts until somebody asks for another one, or for another
+    /// interval of the link.
+    ///
+    /// - Parameters:
+    ///   - subrating: which events are to be used. ``Subrating/none`` ends the rest.
+    ///   - completion: gets `nil` when it is in force; a `CBError` with the code `operationNotSupported` where one of
+    ///     the two radios does not have it, as most before Bluetooth 5.3, `invalidParameters` if the link would not
+    ///     last.
+    public func requestSubrating(_ subrating: Subrating, completion: @escaping ((any Error)?) -> Void = { _ in }) {
+        manager.askHost(.subrate(peer.hostPeer, subrating.preference)) { answer in
+            if case .success = answer { completion(nil) } else { completion(answer.problem) }
+        }
+    }
+
     /// Writes several values, all of them or none, as Reliable Writes (Core 6.0, Vol 3, Part G, 4.9.5).
     ///
     /// Characteristics say in their extended properties whether they take it; `.write` is needed too. The peer is a
@@ -63,6 +79,36 @@ public struct BluetoothLink {
     }
 }
 
+extension BluetoothLink {
+    /// Which of a link's events are used while there is nothing to say: one in so many (Core 6.0, Vol 6, Part B,
+    /// 4.5.1).
+    public struct Subrating: Equatable, Sendable {
+        /// From how few to how many events one is used of; 1...500. The central chooses, most often the largest.
+        public var factors: ClosedRange<Int>
+        /// How many of the used events in a row the peripheral may skip; the largest factor times one more than this is
+        /// at most 500.
+        public var maximumLatency = 0
+        /// For how many events after one with data both sides stay, so that what follows need not wait; less than the
+        /// largest factor.
+        public var continuationNumber = 0
+        /// In seconds, 0.1...32; `nil` for the link's own, or as much more as the rest needs.
+        public var supervisionTimeout: Double?
+
+        public init(factors: ClosedRange<Int>) { self.factors = factors }
+
+        /// Every event is used.
+        public static let none = Subrating(factors: 1...1)
+
+        fileprivate var preference: SubratePreference {
+            SubratePreference(
+                factors: UInt16(clamping: factors.lowerBound)...UInt16(clamping: factors.upperBound),
+                maximumLatency: UInt16(clamping: maximumLatency), continuation: UInt16(clamping: continuationNumber),
+                // Of what is too large for the field the host says so.
+                supervisionTimeout: supervisionTimeout.map { UInt16(max(0, min($0 * 100, 65_535)).rounded()) })
+        }
+    }
+}
+
 /// How things stand on a link.
 public struct LinkStatus: Equatable, Sendable {
     public enum PHY: UInt8, Sendable {
@@ -82,7 +128,11 @@ public struct LinkStatus: Equatable, Sendable {
     public let rssi: Int?
     /// The time from one connection event to the next, in seconds; 0.0075...4.
     public let interval: Double
-    /// How many events in a row the peripheral may skip, 0...499.
+    /// One event in so many is used while there is nothing to say; 1...500.
+    public let subrateFactor: Int
+    /// For how many events after one with data both sides stay, 0...499.
+    public let continuationNumber: Int
+    /// How many used events in a row the peripheral may skip, 0...499.
     public let latency: Int
     /// After so many seconds of silence the link counts as lost; 0.1...32.
     public let supervisionTimeout: Double
@@ -111,6 +161,8 @@ public struct LinkStatus: Equatable, Sendable {
         receivePHY = status.receivePHY.flatMap(PHY.init)
         self.rssi = rssi
         interval = Double(status.timing.interval) * 0.00125
+        subrateFactor = status.subrateFactor
+        continuationNumber = status.continuation
         latency = Int(status.timing.latency)
         supervisionTimeout = Double(status.timing.supervisionTimeout) * 0.01
         transmitOctets = status.transmitOctets

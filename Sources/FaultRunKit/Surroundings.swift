@@ -118,6 +118,10 @@ extension Player {
     }
 
     private func changeParameters() -> HostRequest {
+        if generator.isChosen(outOf100: 30) {
+            let factor = UInt16(1 + generator.next(below: 6))
+            return .subrate(peer, SubratePreference(factors: 1...factor, continuation: factor / 2))
+        }
         let interval = UInt16(6 + generator.next(below: 40))
         return .updateConnectionParameters(
             peer, ConnectionPreference(intervalSlots: interval...interval, latency: 0, supervisionTimeout: 100))

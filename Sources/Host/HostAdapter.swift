@@ -32,6 +32,8 @@ enum CommandOwner {
     case tuner(link: UInt16)
     /// A request about a link that the PHY completes.
     case linkStatus(RequestKey, PeerID)
+    /// A request for other subrates of a link.
+    case subrate(link: UInt16)
     /// The setting of a private address.
     case privateAddress
     case nobody
@@ -40,7 +42,7 @@ enum CommandOwner {
     var speaksExtended: Bool {
         switch self {
         case .scanner, .advertiser, .initiator, .extendedAdvertiser: true
-        case .setup, .request, .encryption, .tuner, .linkStatus, .privateAddress, .nobody: false
+        case .setup, .request, .encryption, .tuner, .linkStatus, .subrate, .privateAddress, .nobody: false
         }
     }
 }
@@ -150,6 +152,7 @@ extension Host {
                 acl = ACLScheduler(bufferCount: capabilities.aclCount, bufferLength: capabilities.aclLength)
                 openBonds(of: capabilities.address)
                 setLinkDefaults(at: now)
+                setSubrateDefaults(at: now)
                 startPrivacy(at: now)
                 initiator.configuration = initiatorConfiguration(capabilities)
                 change(to: .poweredOn(address: capabilities.address))
@@ -242,6 +245,7 @@ extension Host {
         case .encryption(let handle): encryptionRefused(onLink: handle, outcome, at: now)
         case .tuner(let handle): tune(.commandFinished(outcome), onLink: handle, at: now)
         case .linkStatus(let key, let peer): phyRead(outcome, of: peer, for: key)
+        case .subrate(let handle): subrateAsked(outcome, onLink: handle, at: now)
         case .privateAddress: addressSet(outcome, at: now)
         case .nobody, nil: break
         }

@@ -16,6 +16,8 @@ package struct HostConfiguration: Sendable {
     package var usesExtendedCommands = true
     /// Whether links are moved to LE 2M where both controllers have it.
     package var prefers2M = true
+    /// Whether links may rest between their events where both sides have connection subrating.
+    package var usesSubrating = true
     /// Whether attributes of peers on encrypted links also go over L2CAP channels, where both sides have that.
     package var usesEnhancedBearers = true
     /// How long `connect` waits for the MTU exchange before it reports the link without it.

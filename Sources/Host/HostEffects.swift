@@ -59,6 +59,7 @@ extension Host {
         case .hardwareError(let event):
             controllerFailed(.hardwareError(code: event.hardwareCode), at: now)
         case .connectionUpdateComplete(let event): timingChanged(event)
+        case .subrateChange(let event): subrateChanged(event, at: now)
         case .readRemoteFeaturesComplete(let event): tune(.remoteFeatures(event), onLink: event.handle, at: now)
         case .dataLengthChange(let event):
             acl.setDataLength(Int(event.txOctets), on: event.handle)
@@ -66,7 +67,7 @@ extension Host {
         case .phyUpdateComplete(let event): tune(.phyUpdated(event), onLink: event.handle, at: now)
         case .advertisingSetTerminated(let event): setTerminated(event, at: now)
         case .authenticatedPayloadTimeoutExpired, .readRemoteVersionComplete, .dataBufferOverflow,
-            .channelSelectionAlgorithm, .scanTimeout, .scanRequestReceived, .subrateChange,
+            .channelSelectionAlgorithm, .scanTimeout, .scanRequestReceived,
             .periodicSyncEstablished, .periodicReport, .periodicSyncLost, .unknown, .unknownLE:
             break
         }

@@ -53,6 +53,10 @@ extension Host {
 
     func timingChanged(_ event: LEConnectionUpdateComplete) {
         guard event.status == .success, let index = linkIndex(handle: event.handle) else { return }
+        // Subrates end with the interval that they are of: Core 6.0, Vol 6, Part B, 5.1.1.
+        if event.interval != links[index].timing.interval {
+            (links[index].subrating.factor, links[index].subrating.continuation) = (1, 0)
+        }
         links[index].timing = LinkTiming(
             interval: event.interval, latency: event.latency, supervisionTimeout: event.supervisionTimeout)
     }
@@ -82,6 +86,8 @@ extension Host {
         let link = links[index]
         var status = LinkStatus(
             security: link.security.level, isBonded: bondIndex(link.security.identity) != nil, timing: link.timing)
+        status.subrateFactor = Int(link.subrating.factor)
+        status.continuation = Int(link.subrating.continuation)
         status.mtu = link.attributes.mtu
         status.attributeBearers = 1 + link.attributes.enhancedBearers.count
         status.transmitOctets = Int(link.tuner.lengths.txOctets)

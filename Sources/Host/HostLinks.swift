@@ -99,6 +99,7 @@ extension Host {
         links[index].security.refused = []
         links[index].security.question = nil
         links[index].disconnects = []
+        links[index].subrating = LinkSubrating()
         links[index].reportBy = nil
         acl.dropWaiting(on: link.handle)
         endWork(on: link, because: failure, at: now)
@@ -232,6 +233,7 @@ extension Host {
                 break
             }
         }
+        for key in link.subrating.requests { fail(key, failure) }
         endChannels(onLink: link.handle, because: failure)
         questions = questions.filter { $0.value.link != link.handle }
         for handle in publishers.keys.sorted() where !link.attributes.subscription(to: handle).isEmpty {
@@ -315,6 +317,7 @@ extension Host {
         wakeBearers(onLink: handle, at: now)
         wakeSecurity(onLink: handle, at: now)
         wakeTuner(onLink: handle, at: now)
+        wakeSubrate(onLink: handle, at: now)
         guard let index = linkIndex(handle: handle), let reportBy = links[index].reportBy else { return }
         if reportBy <= now { reportLink(handle, at: now) }
     }

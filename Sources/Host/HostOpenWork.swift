@@ -61,7 +61,7 @@ extension HostRequest {
     fileprivate var party: OpenWork.Party {
         switch self {
         case .connect(let peer), .disconnect(let peer), .updateConnectionParameters(let peer, _),
-            .discoverServices(let peer, _), .discoverIncludedServices(let peer, _),
+            .subrate(let peer, _), .discoverServices(let peer, _), .discoverIncludedServices(let peer, _),
             .discoverCharacteristics(let peer, _), .discoverDescriptors(let peer, _), .read(let peer, _),
             .write(let peer, _, _, withResponse: true), .writeReliably(let peer, _), .subscribe(let peer, _, _),
             .openChannel(let peer, _, _),
@@ -86,6 +86,7 @@ extension HostRequest {
         case .readRSSI: "reading the signal strength"
         case .readLink: "reading the state of a link"
         case .updateConnectionParameters: "changing the connection parameters"
+        case .subrate: "changing which events of a link are used"
         case .discoverServices: "discovering services"
         case .discoverIncludedServices: "discovering included services"
         case .discoverCharacteristics: "discovering characteristics"

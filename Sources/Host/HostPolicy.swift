@@ -221,7 +221,8 @@ extension HostRequest {
         case .addService, .removeService, .removeAllServices, .respond, .notify, .startAdvertising, .stopAdvertising,
             .startExtendedAdvertising, .stopExtendedAdvertising, .publishChannel, .unpublishChannel:
             .peripheral
-        case .updateConnectionParameters, .readLink, .enlargeChannel, .send, .received, .closeChannel, .security,
+        case .updateConnectionParameters, .subrate, .readLink, .enlargeChannel, .send, .received, .closeChannel,
+            .security,
             .listOpenWork:
             nil
         }

@@ -17,7 +17,7 @@ extension Host {
         case .startScan, .stopScan, .startAdvertising, .stopAdvertising, .startExtendedAdvertising,
             .stopExtendedAdvertising:
             submitDiscovery(request, key, at: now)
-        case .connect, .disconnect, .readRSSI, .readLink, .updateConnectionParameters:
+        case .connect, .disconnect, .readRSSI, .readLink, .updateConnectionParameters, .subrate:
             submitLink(request, key, at: now)
         case .discoverServices, .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read,
             .write, .writeReliably, .subscribe:
@@ -68,6 +68,7 @@ extension Host {
         case .updateConnectionParameters(let peer, let preference):
             guard let index = linkIndex(of: peer) else { return fail(key, .notConnected) }
             updateParameters(preference, onLink: index, for: key, at: now)
+        case .subrate(let peer, _): subrate(peer, for: key, at: now)
         default: preconditionFailure("\(request) does not belong here.")
         }
     }

@@ -38,6 +38,7 @@ struct Link {
     var security: LinkGuard
     var tuner: LinkTuner
     var timing: LinkTiming
+    var subrating = LinkSubrating()
     /// Whether what was kept of a bonded peer, as a client of this adapter's attributes, is in force again.
     var hasRestoredClient = false
     /// Whether what is found out about the peer's attributes is kept with its bond.
@@ -80,6 +81,7 @@ struct Link {
         consider(signalling.deadline)
         consider(security.deadline)
         consider(tuner.deadline)
+        consider(subrating.deadline)
         if !hasAgreedMTU { consider(reportBy) }
         return earliest
     }

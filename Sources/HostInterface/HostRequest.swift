@@ -21,6 +21,9 @@ package enum HostRequest: Equatable, Sendable {
     case readLink(PeerID)
     /// Preferred interval range in 1.25 ms slots, latency in events, timeout in 10 ms. Answer: `.done` when asked.
     case updateConnectionParameters(PeerID, ConnectionPreference)
+    /// Answer: `.done` when it is in force; `.controller` with 0x11 where this radio does not have it, with 0x1A where
+    /// the peer does not.
+    case subrate(PeerID, SubratePreference)
 
     // GATT client. Answers: `.services`, `.includedServices`, `.characteristics`, `.descriptors`, in handle order;
     // `only` of `nil` means all.

@@ -22,6 +22,10 @@ package struct LinkStatus: Equatable, Sendable {
     package var security: LinkSecurity?
     package var isBonded: Bool
     package var timing: LinkTiming
+    /// One event in so many is used, 1...500.
+    package var subrateFactor = 1
+    /// For how many events after one with data both sides stay, 0...499.
+    package var continuation = 0
     /// ATT_MTU, 23...517.
     package var mtu = 23
     /// How many requests about attributes can be under way at once (Core 6.0, Vol 3, Part F, 3.2.11).

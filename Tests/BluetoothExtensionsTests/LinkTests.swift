@@ -30,6 +30,33 @@ struct LinkTests {
         #expect((failure as? CBError)?.code == .notConnected)
     }
 
+    @Test("A program lets its link rest")
+    func subrating() throws {
+        let apps = SecureApps()
+        #expect(apps.read() == "secret")
+        let peripheral = try #require(apps.phone.peripheral)
+        let link = BluetoothLink(to: peripheral, of: apps.phone.manager)
+        var ends: [CBError.Code?] = []
+        var rest = BluetoothLink.Subrating(factors: 1...20)
+        rest.continuationNumber = 1
+        rest.supervisionTimeout = 4
+        link.requestSubrating(rest) { ends.append(($0 as? CBError)?.code) }
+        #expect(apps.wait { ends == [nil] })
+        var status: LinkStatus?
+        link.readStatus { status = try? $0.get() }
+        #expect(apps.wait { status != nil })
+        #expect((status?.subrateFactor, status?.continuationNumber, status?.supervisionTimeout) == (20, 1, 4))
+        #expect(apps.read() == "secret")
+        for factors in [0...1, -5...900_000] {
+            link.requestSubrating(.init(factors: factors)) { ends.append(($0 as? CBError)?.code) }
+        }
+        rest.supervisionTimeout = .nan
+        link.requestSubrating(rest) { ends.append(($0 as? CBError)?.code) }
+        link.requestSubrating(.none) { ends.append(($0 as? CBError)?.code) }
+        #expect(apps.wait { ends.count == 5 })
+        #expect(ends == [nil, .invalidParameters, .invalidParameters, .invalidParameters, nil])
+    }
+
     @Test("A long advertisement on the coded PHY is heard beside the manager's own", arguments: [false, true])
     func advertisement(isLongRange: Bool) throws {
         let world = BluetoothWorld(seed: 2)

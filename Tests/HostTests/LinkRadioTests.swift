@@ -78,7 +78,7 @@ struct LinkRadioTests {
 }
 
 /// Two hosts with a link between them, and a characteristic that notifies.
-private final class StreamScene {
+final class StreamScene {
     let world = TestWorld()
     let peripheral: TestClient
     let central: TestClient

@@ -98,7 +98,7 @@ extension Narrator {
             sent(read.central, what, value, errorCode == 0 ? readable(value) : "error \(errorCode)")
         case .security(.secure(let peer, _)): sent(peer, "encrypt the link")
         case .send(let number, let octets): sent(channelPeers[number], "data", octets, readable(octets))
-        case .startScan, .stopScan, .readRSSI, .readLink, .updateConnectionParameters, .discoverServices,
+        case .startScan, .stopScan, .readRSSI, .readLink, .updateConnectionParameters, .subrate, .discoverServices,
             .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read, .addService,
             .removeService, .removeAllServices, .notify, .startAdvertising, .stopAdvertising, .startExtendedAdvertising,
             .stopExtendedAdvertising, .publishChannel, .unpublishChannel, .openChannel, .enlargeChannel, .received,
@@ -216,6 +216,7 @@ extension Narrator {
             case .readRSSI(let peer): (peer, "signal strength")
             case .readLink(let peer): (peer, "state of the link")
             case .updateConnectionParameters(let peer, _): (peer, "connection parameters")
+            case .subrate(let peer, _): (peer, "subrating")
             case .startScan, .stopScan: (nil, "scan")
             case .addService(let definition): (nil, "publish \(definition.uuid)")
             case .removeService, .removeAllServices: (nil, "remove services")

@@ -5,6 +5,8 @@ extension HostFailure {
     package var error: any Error {
         switch self {
         case .attribute(let code): CBATTError(.init(rawValue: Int(code)) ?? .unlikelyError)
+        // Unsupported Feature, Unsupported Remote Feature (Core 6.0, Vol 1, Part F, 1.3).
+        case .controller(0x11), .controller(0x1A): CBError(.operationNotSupported)
         case .disconnected(let reason), .controller(let reason): CBError(Self.linkError(reason))
         case .notConnected, .notPowered, .sessionLost: CBError(.notConnected)
         case .unknownPeer: CBError(.unknownDevice)

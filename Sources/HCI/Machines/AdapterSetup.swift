@@ -159,6 +159,7 @@ extension AdapterSetup {
         LESubeventCode.connectionComplete, .advertisingReport, .connectionUpdateComplete,
         .readRemoteFeaturesComplete, .longTermKeyRequest, .remoteConnectionParameterRequest, .dataLengthChange,
         .phyUpdateComplete, .extendedAdvertisingReport, .advertisingSetTerminated, .channelSelectionAlgorithm,
+        .subrateChange,
     ].reduce(0) { $0 | $1.mask }
 
     private func isNeeded(_ step: Step) -> Bool {
