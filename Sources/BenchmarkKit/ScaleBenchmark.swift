@@ -14,10 +14,13 @@ package struct ScaleBenchmark {
         package var processor: Double
         /// On the air.
         package var packets: Int
+        /// What the world had to deal with: see `World.eventCount`.
+        package var events: Int
         /// What the scanner reported.
         package var reports: Int
         /// In microseconds of the processor's time.
         package var perPacket: Double { processor * 1_000_000 / Double(packets) }
+        package var perEvent: Double { processor * 1_000_000 / Double(events) }
     }
 
     /// One link with an interval of 30 ms, and a packet of 27 octets from the host each 100 ms.
@@ -66,11 +69,11 @@ package struct ScaleBenchmark {
     }
 
     private static func measure(_ world: World, seconds: Double, reports: () -> Int) -> Cost {
-        let (begin, before) = (Self.processor, world.packetCount)
+        let (begin, before, eventsBefore) = (Self.processor, world.packetCount, world.eventCount)
         world.run(for: .milliseconds(Int(seconds * 1000)))
         return Cost(
             devices: world.devices.count, seconds: seconds, processor: Self.processor - begin,
-            packets: world.packetCount - before, reports: reports())
+            packets: world.packetCount - before, events: world.eventCount - eventsBefore, reports: reports())
     }
 
     /// The time of the processor that this process has used, in s.

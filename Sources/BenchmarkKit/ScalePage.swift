@@ -36,6 +36,7 @@ package struct ScalePage {
             let seconds = max(1, min(60, 20_000 / Double(count)))
             let cost = ScaleBenchmark.advertisers(count, area: area, seconds: seconds)
             onMeasurement(Measurement(name: "scale_\(name)\(count)_per_packet", value: cost.perPacket, unit: "us"))
+            onMeasurement(Measurement(name: "scale_\(name)\(count)_per_event", value: cost.perEvent, unit: "us"))
             return cost
         }
     }
@@ -60,25 +61,30 @@ package struct ScalePage {
             ## More devices
 
             Advertisers at 100 ms, one for each \(area.text(digits: 0)) square metres of an office, so that the world
-            grows with them; a scanner in the midst. The plot is of the last two columns. Memory at the end: \
-            \(last.text(digits: 0)) MiB.
+            grows with them; a scanner in the midst. Memory at the end: \(last.text(digits: 0)) MiB.
+
+            An event is what there is to deal with: a deadline of a device or of the air, a reception, a packet in the
+            way of a reception. What one costs is the plot's blue line, and it does not rise with the number of devices.
+            A packet brings the more of them the denser the air is: within some 470 m a packet can be in another's way,
+            so that a world is about as dense as it gets from a few thousand devices on.
 
             The last column, and the grey line, is of the same devices a kilometre apart, where nobody hears anybody:
             by as much as that line rises, the devices' memory, some \(kilobytes(last, memory)) kB each, does not fit
-            the processor's cache any more. What lies between the lines is the radio: within some 470 m a packet can be
-            in another's way, so that a world is about as dense as it gets from a few thousand devices on.
+            the processor's cache any more.
 
-            ![Cost of a packet against the number of devices](Scale.svg)
+            ![Cost of an event against the number of devices](Scale.svg)
 
-            | advertisers | packets a simulated second | processor for a simulated second, s | for a packet, us | \
-            alone, us |
-            | --- | --- | --- | --- | --- |
+            | advertisers | packets a simulated second | processor for a simulated second, s | events a packet | \
+            for a packet, us | for an event, us | alone, us |
+            | --- | --- | --- | --- | --- | --- | --- |
 
             """
         for (cost, alone) in zip(curve, lonely) {
             text += "| \(cost.devices - 1) | \((Double(cost.packets) / cost.seconds).text(digits: 0)) |"
-            text += " \((cost.processor / cost.seconds).text(digits: 3)) | \(cost.perPacket.text(digits: 2)) |"
-            text += " \(alone.perPacket.text(digits: 2)) |\n"
+            let events = Double(cost.events) / Double(cost.packets)
+            text += " \((cost.processor / cost.seconds).text(digits: 3)) | \(events.text(digits: 2)) |"
+            text += " \(cost.perPacket.text(digits: 2)) | \(cost.perEvent.text(digits: 2)) |"
+            text += " \(alone.perEvent.text(digits: 2)) |\n"
         }
         return text
     }
@@ -93,18 +99,18 @@ package struct ScalePage {
     private static func plot(_ curves: [[ScaleBenchmark.Cost]]) -> String {
         let curve = curves[0]
         let (width, height, margin) = (640.0, 320.0, 56.0)
-        let top = max(1, (curves.joined().map(\.perPacket).max() ?? 1) * 1.25).rounded(.up)
+        let top = max(1, (curves.joined().map(\.perEvent).max() ?? 1) * 1.25).rounded(.up)
         func x(_ index: Int) -> Double { margin + (width - 2 * margin) * Double(index) / Double(curve.count - 1) }
         func y(_ value: Double) -> Double { height - margin - (height - 2 * margin) * value / top }
         func points(_ curve: [ScaleBenchmark.Cost]) -> String {
-            curve.enumerated().map { "\(x($0).text(digits: 1)),\(y($1.perPacket).text(digits: 1))" }
+            curve.enumerated().map { "\(x($0).text(digits: 1)),\(y($1.perEvent).text(digits: 1))" }
                 .joined(separator: " ")
         }
         var lines = [
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"640\" height=\"320\" font-family=\"sans-serif\"",
             " font-size=\"12\">",
             "<rect width=\"640\" height=\"320\" fill=\"white\"/>",
-            "<text x=\"320\" y=\"24\" text-anchor=\"middle\">Processor time for a packet on the air, us</text>",
+            "<text x=\"320\" y=\"24\" text-anchor=\"middle\">Processor time for an event, us</text>",
             "<text x=\"320\" y=\"312\" text-anchor=\"middle\">advertisers, each on 400 square metres</text>",
         ]
         for step in 0...4 {
@@ -116,7 +122,7 @@ package struct ScalePage {
         for (index, cost) in curve.enumerated() {
             let place = x(index).text(digits: 1)
             lines.append("<text x=\"\(place)\" y=\"284\" text-anchor=\"middle\">\(cost.devices - 1)</text>")
-            lines.append("<circle cx=\"\(place)\" cy=\"\(y(cost.perPacket).text(digits: 1))\" r=\"3\" fill=\"#06c\"/>")
+            lines.append("<circle cx=\"\(place)\" cy=\"\(y(cost.perEvent).text(digits: 1))\" r=\"3\" fill=\"#06c\"/>")
         }
         for (curve, color) in zip(curves, ["#06c", "#999"]) {
             lines.append("<polyline points=\"\(points(curve))\" fill=\"none\" stroke=\"\(color)\"/>")

@@ -88,6 +88,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
     private var deliveries: [Delivery] = []
     /// An empty array to be used again.
     private var spareDeliveries: [Delivery] = []
+    private var stepCount = 0
     /// Whether somebody outside may have been told something since the last settling.
     private var isUnsettled = true
 
@@ -115,6 +116,9 @@ package final class World: AdapterLoop, @unchecked Sendable {
 
     /// How many packets there have been on the air.
     package var packetCount: Int { medium.packetCount }
+
+    /// What there was to deal with: deadlines, receptions, and packets in the way of a reception.
+    package var eventCount: Int { stepCount + medium.eventCount }
 
     /// Sees each packet on the air when it has ended.
     package var airTap: ((AirPacket) -> Void)? {
@@ -230,6 +234,7 @@ package final class World: AdapterLoop, @unchecked Sendable {
     package var nextDeadline: Instant? { heap.first?.deadline }
 
     private func step(_ next: (participant: Int, deadline: Instant)) {
+        stepCount += 1
         now = max(now, next.deadline)
         switch next.participant {
         case actionsParticipant:

@@ -13,6 +13,8 @@ final class Medium {
     let seed: UInt64
     /// How many packets there have been.
     private(set) var packetCount = 0
+    /// How many receptions there have been, and packets in the way of one.
+    private(set) var eventCount = 0
 
     private var listeners: [ListenerIndex] = Array(repeating: ListenerIndex(), count: 40)
     /// Those whose place changes with time, by channel: their square would be out of date.
@@ -253,6 +255,7 @@ final class Medium {
     func endNext(at now: Instant) {
         let transmission = removeFirstOnAir()
         leave(transmission)
+        eventCount += transmission.receivers.count + transmission.overlaps.count
         let isTapped = tap != nil
         if transmission.receivers.count > 1 {
             transmission.receivers.sort { $0.device.number < $1.device.number }
