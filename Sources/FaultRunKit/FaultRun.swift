@@ -37,6 +37,8 @@ package final class FaultRun {
         package var bearers = 1
         /// Values that were notified or indicated.
         package var values = 0
+        /// Packets of periodic advertising that was followed.
+        package var periodicReports = 0
 
         package init() {}
 
@@ -51,6 +53,7 @@ package final class FaultRun {
             sum.enlargements += right.enlargements
             sum.bearers = max(sum.bearers, right.bearers)
             sum.values += right.values
+            sum.periodicReports += right.periodicReports
             return sum
         }
     }

@@ -156,15 +156,21 @@ final class Player: @unchecked Sendable {
 
     // MARK: What must hold
 
-    /// `connect` waits for as long as it takes; nothing else does.
+    /// `connect` and `synchronize` wait for as long as it takes; nothing else does.
     func checkThatOnlyConnectsWait() {
         for (number, request) in watch.open {
-            if case .connect = request { continue }
+            switch request {
+            case .connect, .synchronize: continue
+            default: break
+            }
             log.violation(name, "request \(number.rawValue) still waits: \(request)")
         }
     }
 
-    func leaveLinks() { ask(.disconnect(peer)) }
+    func leaveLinks() {
+        ask(.disconnect(peer))
+        ask(.endSynchronization(peer))
+    }
 
     func checkEnd() {
         for (number, request) in watch.open {
@@ -202,6 +208,7 @@ extension Player {
         case .channelClosed(let number, _): ended(number)
         case .security(.asked(let question)): answer(question)
         case .notified: reached.values += 1
+        case .periodicReport: reached.periodicReports += 1
         case .security(.bonded): reached.bonds += 1
         case .security(.secured): reached.encryptions += 1
         default: break
@@ -231,7 +238,8 @@ extension Player {
         case .link(let status): reached.bearers = max(reached.bearers, status.attributeBearers)
         case .bonds(let bonds): if !bonds.isEmpty { surroundings.bonds = bonds }
         case .outOfBand(let share): board.shares[own] = share
-        case .done, .connected, .value, .rssi, .includedServices, .descriptors, .advertising, .openWork: break
+        case .done, .connected, .value, .rssi, .includedServices, .descriptors, .advertising, .synchronized, .openWork:
+            break
         }
     }
 

@@ -7,6 +7,8 @@ final class PromiseWatch {
     private var subscriptions: Set<Subscription> = []
     private var channels: Set<ChannelNumber> = []
     private var closing: [RequestNumber: ChannelNumber] = [:]
+    /// Whose periodic advertising is followed.
+    private var trains: Set<PeerID> = []
     private var asked: [PairingQuestionID: PairingQuestion] = [:]
 
     private struct Subscription: Hashable {
@@ -34,8 +36,8 @@ final class PromiseWatch {
         case .state(let state):
             if case .poweredOn = state { return [] }
             isLinkUp = false
-            let left = channels.count + asked.count
-            return left == 0 ? [] : ["the radio is off, and \(left) channels or questions of it are still there"]
+            let left = channels.count + asked.count + trains.count
+            return left == 0 ? [] : ["the radio is off, and \(left) channels, questions or trains are still there"]
         case .disconnected:
             defer { isLinkUp = false }
             return isLinkUp ? [] : ["a link ended that was not up"]
@@ -51,6 +53,8 @@ final class PromiseWatch {
             return channels.insert(channel.number).inserted ? [] : ["opened twice: \(event)"]
         case .channelReceived(let number, _): return channels.contains(number) ? [] : ["no channel, but \(event)"]
         case .channelClosed(let number, _): return channels.remove(number) == nil ? ["no channel, but \(event)"] : []
+        case .periodicReport(let peer, _): return trains.contains(peer) ? [] : ["not followed, but \(event)"]
+        case .synchronizationLost(let peer): return trains.remove(peer) == nil ? ["not followed, but \(event)"] : []
         case .security(let event): return heard(event)
         case .peerKnown, .discovered, .readRequested, .writeRequested, .centralMTUChanged: return []
         }
@@ -72,6 +76,8 @@ final class PromiseWatch {
         case (.connect, .success): isLinkUp = true
         case (.disconnect, .success): isLinkUp = false
         case (.openChannel, .success(.channel(let channel))): channels.insert(channel.number)
+        case (.synchronize(let peer, _), .success): trains.insert(peer)
+        case (.endSynchronization(let peer), .success): trains.remove(peer)
         case (.closeChannel(let channel), _):
             channels.remove(channel)
             closing[number] = channel

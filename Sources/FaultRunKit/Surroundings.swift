@@ -59,7 +59,7 @@ extension Player {
     }
 
     private func anyRequest() -> HostRequest? {
-        switch generator.next(below: 30) {
+        switch generator.next(below: 32) {
         case 0...2: .connect(peer)
         case 3: .disconnect(peer)
         case 4: generator.isChosen(outOf100: 50) ? .startScan(ScanFilter(allowDuplicates: true)) : .stopScan
@@ -72,6 +72,10 @@ extension Player {
         case 14: notify()
         case 15...19: nextChannelRequest()
         case 20...22: nextSecurityRequest()
+        case 30: advertisePeriodically()
+        case 31:
+            generator.isChosen(outOf100: 70)
+                ? .synchronize(peer, SynchronizationPreference()) : .endSynchronization(peer)
         default: chosen(surroundings.characteristics).map(use)
         }
     }
@@ -110,6 +114,23 @@ extension Player {
 
     static var guardedType: BluetoothUUID { .uuid16(0xFFF3) }
     private static var programTypes: Set<BluetoothUUID> { [.uuid16(0xFFF1), .uuid16(0xFFF2), guardedType] }
+
+    private func advertisePeriodically() -> HostRequest {
+        let length = generator.next(below: generator.isChosen(outOf100: 20) ? 251 : 20)
+        let content = AdvertisementContent(
+            serviceData: [.init(service: .uuid16(0xFFF4), data: Array(repeating: 3, count: length))],
+            isConnectable: false)
+        switch generator.next(below: 4) {
+        case 0: return .stopExtendedAdvertising
+        case 1: return .updatePeriodicAdvertising(content)
+        default:
+            let interval = UInt16(24 + generator.next(below: 200))
+            return .startExtendedAdvertising(
+                ExtendedAdvertisement(
+                    AdvertisementContent(localName: name, isConnectable: false),
+                    periodic: PeriodicAdvertisement(content, interval: interval)))
+        }
+    }
 
     private func notify() -> HostRequest? {
         chosen(surroundings.published.flatMap(\.characteristics)).map {

@@ -15,6 +15,10 @@ package import HCI
 ///      └─────────────────────────────────┘                                                        ▼
 ///                     enable again ◀────────────── off the air: a link ended ◀── refused ── enable again
 ///
+/// With a set's advertisement its periodic advertising begins and ends. What that says may change while it is on the
+/// air; all else is taken off before it changes. A set that was periodic is removed, for it could be nothing else any
+/// more (7.8.53).
+///
 /// A controller takes an advertisement off the air when somebody connects to it (Core 6.0, Vol 4, Part E, 7.8.9).
 /// It is put back at once, or, where the controller cannot advertise beside the link, when a link ends.
 ///
@@ -47,8 +51,22 @@ package struct Advertiser: ProtocolMachine {
             package var tellsTransmitPower = false
             /// The address to show, where it is a random one.
             package var randomAddress: DeviceAddress?
+            /// What the set says at fixed times besides, if it is of extended packets and nobody can connect.
+            package var periodic: Periodic?
 
             package init() {}
+        }
+
+        package struct Periodic: Equatable, Sendable {
+            /// In units of 1.25 ms, 6 and more.
+            package var interval: UInt16
+            /// Up to 1650 octets.
+            package var data: [UInt8]
+
+            package init(interval: UInt16, data: [UInt8]) {
+                self.interval = interval
+                self.data = data
+            }
         }
 
         package init() {}
@@ -76,10 +94,15 @@ package struct Advertiser: ProtocolMachine {
     }
 
     fileprivate enum Step: Equatable {
-        case disable
+        /// The command with this number of those that end it.
+        case disable(Int)
+        /// Other periodic data.
+        case update
         /// The command with this number of those that come before enabling.
         case prepare(Int)
         case enable
+
+        var isDisable: Bool { if case .disable = self { true } else { false } }
     }
 
     private enum State: Equatable {
@@ -98,6 +121,8 @@ package struct Advertiser: ProtocolMachine {
     /// In dBm, as the controller has chosen it for the parameters that it was last given.
     private var transmitPower: Int8 = 0
     private var owesReport = false
+    /// What was refused, while what had been set up before is taken away again.
+    private var failure: CommandFailure?
     /// A connection ended the advertising while a command was in flight.
     private var wasTakenOff = false
 
@@ -105,6 +130,9 @@ package struct Advertiser: ProtocolMachine {
 
     /// Whether the advertisement is on the air now.
     package var isOnTheAir: Bool { state == .onTheAir }
+
+    /// Whether the controller has, or is being given, a set that advertises periodically.
+    package var isPeriodic: Bool { !isOff && given?.extended?.periodic != nil }
 
     /// Whether the controller has no advertisement of ours, and is about to get none.
     package var isOff: Bool { state == .off || state == .offTheAir }
@@ -117,6 +145,7 @@ package struct Advertiser: ProtocolMachine {
         case .want(let configuration):
             wanted = configuration
             owesReport = true
+            failure = nil
             return proceed()
         case .connected:
             if case .busy = state { wasTakenOff = true }
@@ -142,7 +171,11 @@ package struct Advertiser: ProtocolMachine {
             given = wanted
             return take(.prepare(0))
         case .onTheAir, .offTheAir:
-            if wanted != given { return take(.disable) }
+            if wanted != given {
+                guard state == .onTheAir, let wanted, given?.canBecome(wanted) == true else { return take(.disable(0)) }
+                given = wanted
+                return take(.update)
+            }
             let report = report(.started)
             return state == .offTheAir && mayRetry ? report + take(.enable) : report
         }
@@ -160,15 +193,16 @@ package struct Advertiser: ProtocolMachine {
         self.wasTakenOff = false
         // A repeated enable is no wish of its own: where it is refused, the next link's end gives another chance.
         let isReturn = step == .enable && !owesReport
-        if let failure, step != .disable, !isReturn {
-            state = .off
-            guard wanted == given else { return proceed() }
-            wanted = nil
-            return report(.failed(failure))
-        }
+        if let failure, !step.isDisable, !isReturn { return fail(step, failure) }
         switch step {
-        case .disable:
+        case .disable(let number):
+            if number + 1 < configuration.ending.count { return take(.disable(number + 1)) }
             state = .off
+            guard let failure = self.failure else { return proceed() }
+            self.failure = nil
+            return report(.failed(failure))
+        case .update:
+            state = .onTheAir
             return proceed()
         case .prepare(let number):
             guard let given, wanted == given else {
@@ -181,6 +215,18 @@ package struct Advertiser: ProtocolMachine {
             state = isOff ? .offTheAir : .onTheAir
             return proceed(mayRetry: failure == nil)
         }
+    }
+
+    /// A periodic set that is there by now is taken away again first.
+    private mutating func fail(_ step: Step, _ failure: CommandFailure) -> [Effect] {
+        let isOver = wanted == given
+        if isOver { wanted = nil }
+        guard given?.extended?.periodic == nil else {
+            if isOver { self.failure = failure }
+            return take(.disable(step == .update ? 0 : 1))
+        }
+        state = .off
+        return isOver ? report(.failed(failure)) : proceed()
     }
 
     private mutating func report(_ effect: Effect) -> [Effect] {
@@ -202,10 +248,32 @@ extension Advertiser.Configuration {
     fileprivate func command(_ step: Advertiser.Step, _ transmitPower: Int8) -> Command {
         switch step {
         case .prepare(let number): preparation(transmitPower)[number]
-        case .disable: enable(false)
+        case .disable(let number): ending[number]
+        case .update: make(LESetPeriodicAdvertisingData(set: extended?.set ?? 0, data: extended?.periodic?.data ?? []))
         case .enable: enable(true)
         }
     }
+
+    /// What takes it off the air.
+    fileprivate var ending: [Command] {
+        guard let extended, extended.periodic != nil else { return [enable(false)] }
+        return [
+            enable(false), make(LESetPeriodicAdvertisingEnable(false, set: extended.set)),
+            make(LERemoveAdvertisingSet(set: extended.set)),
+        ]
+    }
+
+    /// Whether the controller can go over to `other` while this is on the air: one command has all of its periodic
+    /// data, and nothing else changes (7.8.62).
+    fileprivate func canBecome(_ other: Advertiser.Configuration) -> Bool {
+        guard let data = other.extended?.periodic?.data, extended?.periodic != nil, data.count <= Self.mostPeriodicData
+        else { return false }
+        var changed = self
+        changed.extended?.periodic?.data = data
+        return changed == other
+    }
+
+    private static let mostPeriodicData = 252
 
     /// What the controller is told before the advertisement may go on the air.
     fileprivate func preparation(_ transmitPower: Int8) -> [Command] {
@@ -223,6 +291,7 @@ extension Advertiser.Configuration {
         if extended.pdus == .legacy {
             commands.append(make(LESetExtendedScanResponseData(set: extended.set, data: scanResponseData)))
         }
+        if let periodic = extended.periodic { commands += preparation(of: periodic, set: extended.set) }
         return commands
     }
 
@@ -262,24 +331,37 @@ extension Advertiser.Configuration {
         return command
     }
 
+    /// It begins with the advertisement (7.8.63).
+    private func preparation(of periodic: Periodic, set: UInt8) -> [Command] {
+        var parameters = LESetPeriodicAdvertisingParameters()
+        parameters.set = set
+        parameters.intervalMin = periodic.interval
+        parameters.intervalMax = periodic.interval
+        let data = parts(of: periodic.data, most: Self.mostPeriodicData).map { operation, part in
+            make(LESetPeriodicAdvertisingData(set: set, operation: operation, data: part))
+        }
+        return [make(parameters)] + data + [make(LESetPeriodicAdvertisingEnable(true, set: set))]
+    }
+
+    /// What is longer than one command holds goes in several.
+    private func parts(of data: [UInt8], most: Int) -> [(DataOperation, [UInt8])] {
+        guard data.count > most else { return [(.complete, data)] }
+        return stride(from: 0, to: data.count, by: most).map { start in
+            let end = min(start + most, data.count)
+            let operation: DataOperation = start == 0 ? .first : end == data.count ? .last : .intermediate
+            return (operation, Array(data[start..<end]))
+        }
+    }
+
     /// A command holds 251 octets (7.8.54).
     private func data(of extended: Extended, _ transmitPower: Int8) -> [Command] {
-        let most = 251
         var advertisingData = advertisingData
         if extended.tellsTransmitPower {
             let power = UInt8(bitPattern: transmitPower)
             advertisingData += [2, AdvertisingDataType.txPowerLevel.rawValue, power]
         }
-        guard advertisingData.count > most else {
-            return [make(LESetExtendedAdvertisingData(set: extended.set, data: advertisingData))]
-        }
-        return stride(from: 0, to: advertisingData.count, by: most).map { start in
-            let end = min(start + most, advertisingData.count)
-            let operation: DataOperation =
-                start == 0 ? .first : end == advertisingData.count ? .last : .intermediate
-            return make(
-                LESetExtendedAdvertisingData(
-                    set: extended.set, operation: operation, data: Array(advertisingData[start..<end])))
+        return parts(of: advertisingData, most: 251).map { operation, part in
+            make(LESetExtendedAdvertisingData(set: extended.set, operation: operation, data: part))
         }
     }
 }

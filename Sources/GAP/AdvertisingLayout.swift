@@ -32,11 +32,13 @@ package struct AdvertisingLayout: Equatable, Sendable {
     /// - Parameters:
     ///   - manufacturerData: the company identifier, least significant octet first, then the data.
     ///   - capacity: octets.
+    ///   - flags: `nil` for none.
     package init(
         localName: String?, services: [BluetoothUUID], serviceData: [AdvertisingData.ServiceData],
-        manufacturerData: [UInt8]?, capacity: Int
+        manufacturerData: [UInt8]?, capacity: Int, flags: UInt8? = 0x06
     ) {
-        var structures: [(AdvertisingDataType, [UInt8])] = [(.flags, [0x06])]
+        var structures: [(AdvertisingDataType, [UInt8])] = []
+        if let flags { structures.append((.flags, [flags])) }
         for width in [2, 4, 16] {
             let octets = services.map(\.octets).filter { $0.count == width }.flatMap { $0 }
             if !octets.isEmpty { structures.append((type(ofWidth: width, isComplete: true), octets)) }

@@ -23,7 +23,7 @@ final class EventGate {
     func pass(_ event: HostEvent) {
         guard isShut else { return deliver(event) }
         switch event {
-        case .notified, .discovered: if held.count < Self.capacity { held.append(event) }
+        case .notified, .discovered, .periodicReport: if held.count < Self.capacity { held.append(event) }
         default: held.append(event)
         }
     }

@@ -46,6 +46,7 @@ package final class Host {
     var scanner = Scanner()
     var advertiser = Advertiser()
     var initiator = Initiator()
+    var synchronizer = Synchronizer()
     /// Requests that end when the scanner or the advertiser has done what is wanted now.
     var scanRequests: [RequestKey] = []
     var advertisingRequests: [RequestKey] = []
@@ -126,6 +127,7 @@ package final class Host {
         consider(suspendsAt)
         consider(commands.deadline)
         consider(initiator.deadline)
+        consider(synchronizer.deadline)
         if addressChange == nil { consider(changeAddressBy) }
         for dial in privateDials { consider(dial.until) }
         // By their places, for a link is no small thing to copy.
@@ -138,6 +140,7 @@ package final class Host {
         wakePolicy(at: now)
         performCommands(commands.wake(at: now), at: now)
         performInitiator(initiator.wake(at: now), at: now)
+        performSynchronizer(synchronizer.wake(at: now), at: now)
         wakePrivacy(at: now)
         wakeDialling(at: now)
         for handle in links.map(\.handle) { wakeLink(handle, at: now) }
@@ -171,6 +174,7 @@ extension Host {
         updateScanner(at: now)
         updateAdvertiser(at: now)
         silence(client.extendedAdvertising, at: now)
+        letGo(ofTrains: client.trains, at: now)
         endChannels(of: id, at: now)
         for peer in client.holds.sorted() { release(peer, at: now) }
         for service in client.services.reversed() { unpublish(service, at: now) }

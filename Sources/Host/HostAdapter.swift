@@ -22,6 +22,7 @@ enum CommandOwner {
     case scanner
     case advertiser
     case initiator
+    case synchronizer
     /// A client's own advertising set.
     case extendedAdvertiser(ClientID)
     /// A request that ends with the command.
@@ -42,7 +43,8 @@ enum CommandOwner {
     var speaksExtended: Bool {
         switch self {
         case .scanner, .advertiser, .initiator, .extendedAdvertiser: true
-        case .setup, .request, .encryption, .tuner, .linkStatus, .subrate, .privateAddress, .nobody: false
+        case .setup, .synchronizer, .request, .encryption, .tuner, .linkStatus, .subrate, .privateAddress, .nobody:
+            false
         }
     }
 }
@@ -188,6 +190,7 @@ extension Host {
             clients[index].extendedAdvertising?.advertiser = Advertiser()
             clients[index].extendedAdvertising?.requests = []
         }
+        endTrains()
         initiator = Initiator()
         dialled = [:]
         searched = []
@@ -241,6 +244,7 @@ extension Host {
         case .advertiser: performAdvertiser(advertiser.handle(.commandFinished(outcome), at: now), at: now)
         case .extendedAdvertiser(let id): advance(.commandFinished(outcome), advertiserOf: id, at: now)
         case .initiator: performInitiator(initiator.handle(.commandFinished(outcome), at: now), at: now)
+        case .synchronizer: performSynchronizer(synchronizer.handle(.commandFinished(outcome), at: now), at: now)
         case .request(let key): finish(key, Self.answer(outcome, to: requests.request(key)))
         case .encryption(let handle): encryptionRefused(onLink: handle, outcome, at: now)
         case .tuner(let handle): tune(.commandFinished(outcome), onLink: handle, at: now)

@@ -10,6 +10,8 @@ struct HostClient {
     var scan: ClientScan?
     var advertisement: AdvertisementContent?
     var extendedAdvertising: ExtendedAdvertising?
+    /// Whose periodic advertising it follows, or wants to.
+    var trains: Set<PeerID> = []
     /// How pairings go, if this client speaks for the persons in front of the device.
     var pairing: PairingPolicy?
     /// The links that it connected.

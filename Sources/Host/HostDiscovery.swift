@@ -63,7 +63,8 @@ extension Host {
     /// The controller scans while any client does, and may.
     func updateScanner(at now: Instant) {
         guard capabilities != nil, addressChange == nil else { return }
-        var configuration = scanConfiguration() ?? (isSearching ? Scanner.Configuration() : nil)
+        var configuration =
+            scanConfiguration() ?? (isSearching || synchronizer.isLooking ? Scanner.Configuration() : nil)
         configuration?.ownAddressType = ownAddressType
         configuration?.isExtended = usesExtendedCommands
         configuration?.hearsCoded = capabilities?.features.contains(.codedPHY) == true

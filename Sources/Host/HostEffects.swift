@@ -46,6 +46,7 @@ extension Host {
             performScanner(scanner.handle(.reports(reports), at: now), at: now)
         case .extendedAdvertisingReports(let reports):
             guard isOn else { return }
+            if synchronizer.isLooking { noteTrains(in: reports, at: now) }
             performScanner(scanner.handle(.extendedReports(reports), at: now), at: now)
         case .connectionComplete(let event): connectionComplete(event, at: now)
         case .disconnectionComplete(let event):
@@ -66,9 +67,13 @@ extension Host {
             tune(.dataLengthChanged(event), onLink: event.handle, at: now)
         case .phyUpdateComplete(let event): tune(.phyUpdated(event), onLink: event.handle, at: now)
         case .advertisingSetTerminated(let event): setTerminated(event, at: now)
+        case .periodicSyncEstablished(let event):
+            guard isOn else { return }
+            performSynchronizer(synchronizer.handle(.established(event), at: now), at: now)
+        case .periodicReport(let event): performSynchronizer(synchronizer.handle(.report(event), at: now), at: now)
+        case .periodicSyncLost(let event): performSynchronizer(synchronizer.handle(.lost(event), at: now), at: now)
         case .authenticatedPayloadTimeoutExpired, .readRemoteVersionComplete, .dataBufferOverflow,
-            .channelSelectionAlgorithm, .scanTimeout, .scanRequestReceived,
-            .periodicSyncEstablished, .periodicReport, .periodicSyncLost, .unknown, .unknownLE:
+            .channelSelectionAlgorithm, .scanTimeout, .scanRequestReceived, .unknown, .unknownLE:
             break
         }
     }

@@ -37,6 +37,7 @@ extension Host {
             return fail(
                 key, .invalidParameters("An extended advertisement holds \(capacity) octets, 254 in one structure."))
         }
+        if let problem = problem(ofPeriodic: wanted) { return fail(key, problem) }
         guard client(key.client)?.extendedAdvertising?.content == nil else { return fail(key, .alreadyAdvertising) }
         let used = Set(clients.compactMap { $0.extendedAdvertising?.set })
         let own = client(key.client)?.extendedAdvertising?.set
@@ -72,7 +73,7 @@ extension Host {
         }
     }
 
-    private func updateExtendedAdvertiser(of id: ClientID, at now: Instant) {
+    func updateExtendedAdvertiser(of id: ClientID, at now: Instant) {
         guard capabilities != nil, addressChange == nil, let advertising = client(id)?.extendedAdvertising else {
             return
         }
@@ -89,6 +90,9 @@ extension Host {
                 ? .extended(primary: .leCoded, secondary: .leCoded) : .extended(primary: .le1M, secondary: .le1M)
             extended.tellsTransmitPower = content.tellsTransmitPower
             if ownAddressType == .randomDevice { extended.randomAddress = ownAddress }
+            extended.periodic = content.periodic.map {
+                .init(interval: $0.interval, data: AdvertisingLayout(periodic: $0.content).advertisingData)
+            }
             wanted.extended = extended
             configuration = wanted
         }
@@ -119,7 +123,12 @@ extension Host {
     private func endExtendedRequests(of id: ClientID, _ result: Result<HostAnswer, HostFailure>) {
         let ended = client(id)?.extendedAdvertising?.requests ?? []
         updateClient(id) { $0.extendedAdvertising?.requests = [] }
-        for key in ended { finish(key, requests.request(key) == .stopExtendedAdvertising ? .success(.done) : result) }
+        for key in ended {
+            switch (requests.request(key), result) {
+            case (.stopExtendedAdvertising, _), (.updatePeriodicAdvertising, .success): finish(key, .success(.done))
+            default: finish(key, result)
+            }
+        }
     }
 
     /// A link has taken a set off the air. The one of legacy packets goes by Connection Complete where it is alone.
@@ -142,5 +151,8 @@ extension Host {
     func silence(_ advertising: ExtendedAdvertising?, at now: Instant) {
         guard let advertising, !advertising.advertiser.isOff else { return }
         submit(LESetExtendedAdvertisingEnable(false, [.init(set: advertising.set)]).packet, for: .nobody, at: now)
+        guard advertising.advertiser.isPeriodic else { return }
+        submit(LESetPeriodicAdvertisingEnable(false, set: advertising.set).packet, for: .nobody, at: now)
+        submit(LERemoveAdvertisingSet(set: advertising.set).packet, for: .nobody, at: now)
     }
 }

@@ -13,6 +13,8 @@ package struct HostHoldings: Equatable, Sendable {
     package var commands = 0
     /// Peers to connect to when they are heard.
     package var pendingConnects = 0
+    /// Devices whose periodic advertising is followed, or looked for.
+    package var trains = 0
     /// L2CAP channels, offered and open.
     package var channels = 0
 
@@ -30,6 +32,7 @@ extension Host {
         holdings.notifications = openShares.count
         holdings.commands = commandOwners.count
         holdings.pendingConnects = diallingCount
+        holdings.trains = synchronizer.count
         holdings.channels = channels.published.count + channels.entries.count
         return holdings
     }

@@ -64,11 +64,12 @@ extension HostRequest {
             .subrate(let peer, _), .discoverServices(let peer, _), .discoverIncludedServices(let peer, _),
             .discoverCharacteristics(let peer, _), .discoverDescriptors(let peer, _), .read(let peer, _),
             .write(let peer, _, _, withResponse: true), .writeReliably(let peer, _), .subscribe(let peer, _, _),
-            .openChannel(let peer, _, _),
+            .openChannel(let peer, _, _), .synchronize(let peer, _),
             .security(.secure(let peer, _)):
             .peer(peer)
         case .startScan, .stopScan, .readRSSI, .readLink, .write, .addService, .removeService, .removeAllServices,
-            .respond, .startExtendedAdvertising, .stopExtendedAdvertising,
+            .respond, .startExtendedAdvertising, .stopExtendedAdvertising, .updatePeriodicAdvertising,
+            .endSynchronization,
             .notify, .publishChannel, .unpublishChannel, .enlargeChannel, .send, .received, .closeChannel,
             .startAdvertising,
             .stopAdvertising, .listOpenWork, .security:
@@ -110,6 +111,9 @@ extension HostRequest {
         case .startAdvertising: "advertising"
         case .startExtendedAdvertising: "advertising with extended packets"
         case .stopExtendedAdvertising: "the end of advertising with extended packets"
+        case .updatePeriodicAdvertising: "changing what is advertised periodically"
+        case .synchronize: "following a device's periodic advertising"
+        case .endSynchronization: "the end of following a device's periodic advertising"
         case .stopAdvertising: "the end of advertising"
         case .listOpenWork: "this list"
         case .security(.secure): "securing a link"

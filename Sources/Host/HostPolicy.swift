@@ -216,10 +216,11 @@ extension HostRequest {
         switch self {
         case .startScan, .stopScan, .connect, .disconnect, .readRSSI, .discoverServices, .discoverIncludedServices,
             .discoverCharacteristics, .discoverDescriptors, .read, .write, .writeReliably, .subscribe,
-            .openChannel:
+            .openChannel, .synchronize, .endSynchronization:
             .central
         case .addService, .removeService, .removeAllServices, .respond, .notify, .startAdvertising, .stopAdvertising,
-            .startExtendedAdvertising, .stopExtendedAdvertising, .publishChannel, .unpublishChannel:
+            .startExtendedAdvertising, .stopExtendedAdvertising, .updatePeriodicAdvertising, .publishChannel,
+            .unpublishChannel:
             .peripheral
         case .updateConnectionParameters, .subrate, .readLink, .enlargeChannel, .send, .received, .closeChannel,
             .security,

@@ -15,7 +15,7 @@ extension Host {
         guard isOn else { return submitWhileOff(request, key, at: now) }
         switch request {
         case .startScan, .stopScan, .startAdvertising, .stopAdvertising, .startExtendedAdvertising,
-            .stopExtendedAdvertising:
+            .stopExtendedAdvertising, .updatePeriodicAdvertising, .synchronize, .endSynchronization:
             submitDiscovery(request, key, at: now)
         case .connect, .disconnect, .readRSSI, .readLink, .updateConnectionParameters, .subrate:
             submitLink(request, key, at: now)
@@ -50,6 +50,9 @@ extension Host {
         case .stopAdvertising: stopAdvertising(for: key, at: now)
         case .startExtendedAdvertising(let wanted): startExtendedAdvertising(wanted, for: key, at: now)
         case .stopExtendedAdvertising: stopExtendedAdvertising(for: key, at: now)
+        case .updatePeriodicAdvertising(let content): updatePeriodicAdvertising(content, for: key, at: now)
+        case .synchronize(let peer, let preference): synchronize(peer, preference, for: key, at: now)
+        case .endSynchronization(let peer): endSynchronization(peer, for: key, at: now)
         default: preconditionFailure("\(request) does not belong here.")
         }
     }

@@ -21,6 +21,11 @@ package enum HostEvent: Equatable, Sendable {
     /// Service Changed: what lies in `handles` must be discovered anew.
     case servicesChanged(PeerID, handles: ClosedRange<UInt16>)
 
+    // Periodic advertising that this client follows.
+    case periodicReport(PeerID, PeriodicReport)
+    /// Its packets do not come any more, or the radio is off. Nothing follows.
+    case synchronizationLost(PeerID)
+
     // Peripheral side.
     case readRequested(ServerReadRequest)
     /// One write, or all parts of an executed queue, to be applied together; one `respond` answers them.
@@ -153,6 +158,7 @@ package enum HostAnswer: Equatable, Sendable {
     case descriptors([RemoteDescriptor])
     case published(PublishedService)
     case advertising(AdvertisementPlacement)
+    case synchronized(TrainStatus)
     case link(LinkStatus)
     case bonds([BondRecord])
     case outOfBand(OutOfBandShare)

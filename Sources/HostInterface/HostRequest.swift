@@ -81,6 +81,14 @@ package enum HostRequest: Equatable, Sendable {
     /// the radio does not have them or they do not hold it. In the background it pauses.
     case startExtendedAdvertising(ExtendedAdvertisement)
     case stopExtendedAdvertising
+    /// Other content of the periodic advertising that is on the air. Answer: `.done` when it is there.
+    case updatePeriodicAdvertising(AdvertisementContent)
+
+    // Periodic advertising of others. `synchronize` stays open until the packets are found (`.synchronized`), it fails,
+    // or `endSynchronization` cancels it (`.failure(.cancelled)`); it never times out by itself. After
+    // `endSynchronization`, `.done`, nothing of the peer's packets is told any more.
+    case synchronize(PeerID, SynchronizationPreference)
+    case endSynchronization(PeerID)
 
     case security(SecurityCommand)
 
@@ -157,10 +165,16 @@ package struct ExtendedAdvertisement: Equatable, Sendable {
     package var isOnCoded: Bool
     /// Whether it says at which power it is sent. That takes three octets.
     package var tellsTransmitPower: Bool
+    /// What is said at fixed times besides, if it is not connectable.
+    package var periodic: PeriodicAdvertisement?
 
-    package init(_ content: AdvertisementContent, isOnCoded: Bool = false, tellsTransmitPower: Bool = false) {
+    package init(
+        _ content: AdvertisementContent, isOnCoded: Bool = false, tellsTransmitPower: Bool = false,
+        periodic: PeriodicAdvertisement? = nil
+    ) {
         self.content = content
         self.isOnCoded = isOnCoded
         self.tellsTransmitPower = tellsTransmitPower
+        self.periodic = periodic
     }
 }

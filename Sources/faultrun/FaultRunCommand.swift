@@ -137,7 +137,8 @@ struct FaultRunCommand {
                 + "\(reached.reliableWrites) times several at once")
         print(
             "    \(reached.values) values heard, \(reached.channels) ends of channels, \(reached.streamed) octets, "
-                + "\(reached.enlargements) channels enlarged, up to \(reached.bearers) bearers")
+                + "\(reached.enlargements) channels enlarged, up to \(reached.bearers) bearers, "
+                + "\(reached.periodicReports) periodic packets")
         let failed = tally.failed.count + tally.complaints.count
         print("\(Int(seeds) - tally.failed.count) passed, \(failed) failed")
         return failed == 0 ? 0 : 1

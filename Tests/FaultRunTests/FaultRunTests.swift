@@ -15,7 +15,7 @@ struct FaultRunTests {
     func isBusy() {
         let reached = (100..<140).reduce(FaultRun.Reached()) { $0 + FaultRun(seed: UInt64($1)).run().reached }
         #expect(reached.encryptions > 5 && reached.bonds > 3 && reached.channels > 5 && reached.streamed > 1000)
-        #expect(reached.writes > 2 && reached.values > 0)
+        #expect(reached.writes > 2 && reached.values > 0 && reached.periodicReports > 10)
         #expect(reached.reliableWrites > 0 && reached.enlargements > 0 && reached.bearers > 2)
     }
 

@@ -94,6 +94,82 @@ struct ExtendedCommandTests {
             ])
     }
 
+    private static let periodicScript = [
+        "01 36 20 19 01 00 00 A0 00 00 A0 00 00 07 00 00 00 00 00 00 00 00 00 7F 01 00 01 01 00",
+        "01 37 20 04 01 03 01 00",
+        "01 3E 20 07 01 50 00 50 00 00 00", "01 3F 20 05 01 03 02 07 07", "01 40 20 02 01 01",
+        "01 39 20 06 01 01 01 00 00 00",
+    ]
+
+    private static func periodic(_ count: Int) -> Advertiser.Configuration {
+        var wanted = Advertiser.Configuration()
+        wanted.isConnectable = false
+        var extended = Advertiser.Configuration.Extended()
+        extended.set = 1
+        extended.pdus = .extended(primary: .le1M, secondary: .le1M)
+        extended.periodic = .init(interval: 80, data: [UInt8](repeating: 7, count: count))
+        wanted.extended = extended
+        return wanted
+    }
+
+    @Test("7.8.61 to 7.8.63: periodic data changes on the air; its end removes the set")
+    func periodicPackets() {
+        var advertiser = Advertiser()
+        func expect(_ effects: [Advertiser.Effect], after input: Advertiser.Input? = nil) {
+            #expect(advertiser.handle(input ?? .commandFinished(done), at: Instant()) == effects)
+        }
+        play(Self.periodicScript, in: &advertiser, Self.periodic(2))
+        expect([.started])
+        expect([.command(hex("01 3F 20 06 01 03 03 07 07 07"))], after: .want(Self.periodic(3)))
+        // Another wish meanwhile.
+        expect([], after: .want(Self.periodic(1)))
+        expect([.command(hex("01 3F 20 04 01 03 01 07"))])
+        expect([.started])
+        // More than one command holds cannot change on the air: 7.8.62.
+        expect([.command(hex("01 39 20 06 00 01 01 00 00 00"))], after: .want(Self.periodic(300)))
+        expect([.command(hex("01 40 20 02 00 01"))])
+        expect([.command(hex("01 3C 20 01 01"))])
+        expect([.command(hex(Self.periodicScript[0]))])
+        #expect(advertiser.isPeriodic)
+        for _ in 1...6 { _ = advertiser.handle(.commandFinished(done), at: Instant()) }
+        expect([.started], after: .commandFinished(done))
+        _ = advertiser.handle(.want(nil), at: Instant())
+        for _ in 1...2 { _ = advertiser.handle(.commandFinished(done), at: Instant()) }
+        expect([.stopped])
+        #expect(advertiser.isOff && !advertiser.isPeriodic)
+    }
+
+    @Test("A periodic set that is refused is taken away before it fails", arguments: 0..<7)
+    func periodicRefused(step: Int) {
+        var advertiser = Advertiser()
+        var wanted = Self.periodic(2)
+        _ = advertiser.handle(.want(wanted), at: Instant())
+        for _ in 0..<min(step, 6) { _ = advertiser.handle(.commandFinished(done), at: Instant()) }
+        let opcodes: [HCIOpcode] = [
+            .leSetExtendedAdvertisingParameters, .leSetExtendedAdvertisingData, .leSetPeriodicAdvertisingParameters,
+            .leSetPeriodicAdvertisingData, .leSetPeriodicAdvertisingEnable, .leSetExtendedAdvertisingEnable,
+            .leSetPeriodicAdvertisingData,
+        ]
+        var effects: [Advertiser.Effect] = []
+        if step == 6 {
+            wanted = Self.periodic(3)
+            _ = advertiser.handle(.want(wanted), at: Instant())
+            effects = advertiser.handle(.commandFinished(.refused(.packetTooLong)), at: Instant())
+            #expect(effects == [.command(hex("01 39 20 06 00 01 01 00 00 00"))])
+            effects = advertiser.handle(.commandFinished(done), at: Instant())
+        } else {
+            effects = advertiser.handle(.commandFinished(.refused(.packetTooLong)), at: Instant())
+        }
+        #expect(effects == [.command(hex("01 40 20 02 00 01"))])
+        let unknown = CommandOutcome.refused(.unknownAdvertisingIdentifier)
+        #expect(advertiser.handle(.commandFinished(unknown), at: Instant()) == [.command(hex("01 3C 20 01 01"))])
+        #expect(
+            advertiser.handle(.commandFinished(unknown), at: Instant()) == [
+                .failed(.init(opcode: opcodes[step], error: .packetTooLong))
+            ])
+        #expect(advertiser.isOff)
+    }
+
     private func play(_ script: [String], in advertiser: inout Advertiser, _ wanted: Advertiser.Configuration) {
         for (index, command) in script.enumerated() {
             let input: Advertiser.Input = index == 0 ? .want(wanted) : .commandFinished(done)

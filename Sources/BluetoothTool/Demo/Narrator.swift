@@ -101,7 +101,8 @@ extension Narrator {
         case .startScan, .stopScan, .readRSSI, .readLink, .updateConnectionParameters, .subrate, .discoverServices,
             .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read, .addService,
             .removeService, .removeAllServices, .notify, .startAdvertising, .stopAdvertising, .startExtendedAdvertising,
-            .stopExtendedAdvertising, .publishChannel, .unpublishChannel, .openChannel, .enlargeChannel, .received,
+            .stopExtendedAdvertising, .updatePeriodicAdvertising, .synchronize, .endSynchronization, .publishChannel,
+            .unpublishChannel, .openChannel, .enlargeChannel, .received,
             .closeChannel, .writeReliably, .security, .listOpenWork:
             break  // Told by its answer, or by the other side.
         }
@@ -159,6 +160,9 @@ extension Narrator {
             let kind = security.isAuthenticated ? "authenticated" : "not authenticated"
             received(peer, "link encrypted", nil, "\(kind), key of \(security.keySize) octets")
         case .security(.failed(let peer, let problem)): received(peer, "link not encrypted", nil, "\(problem)")
+        case .periodicReport(let peer, let report):
+            received(peer, "periodic advertisement", report.data, "\(report.rssi) dBm")
+        case .synchronizationLost(let peer): received(peer, "periodic advertising lost")
         case .state, .peerKnown, .nameChanged, .centralMTUChanged, .security:
             break
         }
@@ -222,8 +226,10 @@ extension Narrator {
             case .removeService, .removeAllServices: (nil, "remove services")
             case .respond: (nil, "answer")
             case .notify(let handle, _, _): (nil, "notify \(localUUID(handle))")
-            case .startAdvertising, .stopAdvertising, .startExtendedAdvertising, .stopExtendedAdvertising:
+            case .startAdvertising, .stopAdvertising, .startExtendedAdvertising, .stopExtendedAdvertising,
+                .updatePeriodicAdvertising:
                 (nil, "advertise")
+            case .synchronize(let peer, _), .endSynchronization(let peer): (peer, "periodic advertising")
             case .security: (nil, "security")
             case .listOpenWork: (nil, "list what waits")
             case .publishChannel, .unpublishChannel: (nil, "publish a channel")

@@ -18,6 +18,7 @@ extension CBCentralManager {
         case .channelClosed(let number, let failure): line.channels.closed(number, failure)
         case .readRequested, .writeRequested, .subscribed, .unsubscribed, .centralMTUChanged, .channelOpened:
             break  // This session publishes nothing.
+        case .periodicReport(let peer, _), .synchronizationLost(let peer): line.train(event, of: peer)
         case .security(let event): line.security(event)
         }
     }

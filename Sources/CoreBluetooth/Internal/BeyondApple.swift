@@ -16,6 +16,12 @@ extension CBManager {
         line.lock.withLock { line.securityObserver = observer }
     }
 
+    /// Has the host's events about a peer's periodic advertising watched, in place of who watched them before; called
+    /// on the manager's queue.
+    package func observeTrain(of peer: PeerID, _ observer: ((HostEvent) -> Void)?) {
+        line.lock.withLock { line.trainObservers[peer] = observer }
+    }
+
     /// The adapter's identity address; `nil` unless the radio is on.
     package var adapterAddress: DeviceAddress? { line.adapterAddress }
 

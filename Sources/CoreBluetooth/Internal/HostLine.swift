@@ -30,6 +30,8 @@ final class HostLine: @unchecked Sendable {
     private var handle: ((HostEvent) -> Void)?
     private var isClosed = false
     var securityObserver: ((SecurityEvent) -> Void)?
+    /// Who follows the periodic advertising of a peer.
+    var trainObservers: [PeerID: (HostEvent) -> Void] = [:]
     private var adapter: AdapterState = .unknown
     /// Whether the host has told a state.
     private(set) var hasHeardState = false
@@ -61,6 +63,7 @@ final class HostLine: @unchecked Sendable {
             defer {
                 isClosed = true
                 waiting = [:]
+                trainObservers = [:]
                 handle = nil
             }
             return (!isClosed, waiting.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value))
@@ -82,6 +85,9 @@ final class HostLine: @unchecked Sendable {
         if case .storeFailed(let reason) = event { note("\(reason) Bonds last for this run only.") }
         observer?(event)
     }
+
+    /// Tells whoever follows a peer's periodic advertising, which Apple's API does not speak of.
+    func train(_ event: HostEvent, of peer: PeerID) { lock.withLock { trainObservers[peer] }?(event) }
 
     /// Asks the host; `then` gets the answer, on the queue.
     func ask(_ request: HostRequest, then: @escaping (Answer) -> Void = { _ in }) {

@@ -21,7 +21,8 @@ extension CBPeripheralManager {
         case .channelReceived(let number, let octets): line.channels.received(octets, on: number)
         case .channelClosed(let number, let failure): line.channels.closed(number, failure)
         case .answer: break  // The line takes it to whoever asked.
-        case .discovered, .disconnected, .mtuChanged, .notified, .nameChanged, .servicesChanged, .peerKnown:
+        case .discovered, .disconnected, .mtuChanged, .notified, .nameChanged, .servicesChanged, .peerKnown,
+            .periodicReport, .synchronizationLost:
             break  // This session uses no one's services.
         case .security(let event): line.security(event)
         }

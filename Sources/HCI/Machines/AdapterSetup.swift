@@ -159,7 +159,7 @@ extension AdapterSetup {
         LESubeventCode.connectionComplete, .advertisingReport, .connectionUpdateComplete,
         .readRemoteFeaturesComplete, .longTermKeyRequest, .remoteConnectionParameterRequest, .dataLengthChange,
         .phyUpdateComplete, .extendedAdvertisingReport, .advertisingSetTerminated, .channelSelectionAlgorithm,
-        .subrateChange,
+        .subrateChange, .periodicAdvertisingSyncEstablished, .periodicAdvertisingReport, .periodicAdvertisingSyncLost,
     ].reduce(0) { $0 | $1.mask }
 
     private func isNeeded(_ step: Step) -> Bool {

@@ -151,7 +151,8 @@ extension ScriptedPeripheral {
             guard let characteristic = uuids[handle] else { return }
             subscribers[characteristic]?.remove(peer)
         case .state, .answer, .peerKnown, .discovered, .disconnected, .mtuChanged, .notified, .nameChanged,
-            .servicesChanged, .centralMTUChanged, .channelOpened, .channelReceived, .channelClosed,
+            .servicesChanged, .periodicReport, .synchronizationLost, .centralMTUChanged, .channelOpened,
+            .channelReceived, .channelClosed,
             .security:
             break
         }
