@@ -10,6 +10,14 @@ public protocol MessageLink: Sendable {
 
     /// What the other side sends, for one reader; ends, or throws, when the link does.
     var messages: Events<Data> { get }
+
+    /// Asks the other side whether its end is still there, where silence could also mean that it is not; throws if it
+    /// is not. A link of which its end is always told has nothing to ask.
+    func check() async throws
+}
+
+extension MessageLink {
+    public func check() async throws {}
 }
 
 /// The service by which two programs of this toolkit exchange messages.
@@ -61,6 +69,7 @@ public struct CentralMessageLink: MessageLink {
     public let messages: Events<Data>
     private let peripheral: RemotePeripheral
     private let outbound: RemoteCharacteristic
+    private let inbound: RemoteCharacteristic
     private let mode: Mode
 
     /// Opens it on a link that is there.
@@ -75,7 +84,7 @@ public struct CentralMessageLink: MessageLink {
         self.mode = mode
         outbound = try await peripheral.characteristic(
             MessageService.toPeripheral, in: MessageService.service, within: deadline.left)
-        let inbound = try await peripheral.characteristic(
+        inbound = try await peripheral.characteristic(
             MessageService.toCentral, in: MessageService.service, within: deadline.left)
         messages = try await peripheral.values(of: inbound, buffer: .oldest(1024), within: deadline.left)
         maximumLength = MessageService.efficientLength(
@@ -86,6 +95,22 @@ public struct CentralMessageLink: MessageLink {
         switch mode {
         case .withoutResponse: try await peripheral.writeWithoutResponse(message, to: outbound)
         case .withResponse: try await peripheral.write(message, to: outbound)
+        }
+    }
+
+    /// Reads this central's subscription from the peer. A program that is started again has its service anew, without
+    /// subscriptions; a peer that has no Service Changed, or that was not yet asked for it, does not tell.
+    ///
+    /// - Throws: ``ToolkitError/outdated`` if the subscription is not there any more.
+    public func check() async throws {
+        do {
+            let type = CBUUID(string: CBUUIDClientCharacteristicConfigurationString)
+            let descriptors = try await peripheral.discoverDescriptors(of: inbound)
+            guard let subscription = descriptors.first(where: { $0.uuid == type }),
+                case .number(let bits) = try await peripheral.read(subscription), bits != 0
+            else { throw ToolkitError.outdated }
+        } catch is CBATTError {
+            throw ToolkitError.outdated
         }
     }
 }

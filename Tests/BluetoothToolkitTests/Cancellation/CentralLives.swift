@@ -88,12 +88,30 @@ struct CentralLife: Sendable, CustomTestStringConvertible {
             _ = try await sensor.waitForEnd()
         },
         CentralLife(testDescription: "discover") { _, sensor in _ = try await sensor.discover() },
+        CentralLife(testDescription: "discoverServices") { _, sensor in
+            for service in try await sensor.discoverServices() {
+                _ = try await sensor.discoverCharacteristics(of: service)
+            }
+        },
         CentralLife(testDescription: "characteristic") { _, sensor in
             _ = try await sensor.characteristic(.value, in: .service)
         },
         CentralLife(testDescription: "descriptors") { _, sensor in
             let value = try await sensor.characteristic(.value, in: .service)
             for descriptor in try await sensor.discoverDescriptors(of: value) { _ = try await sensor.read(descriptor) }
+        },
+        CentralLife(testDescription: "write to a descriptor") { _, sensor in
+            let value = try await sensor.characteristic(.value, in: .service)
+            let description = try #require(
+                try await sensor.discoverDescriptors(of: value).first { $0.uuid == CBUUID(string: "2901") })
+            // It cannot be changed; the refusal is the end.
+            do {
+                try await sensor.write(Data("b".utf8), to: description)
+                Issue.record("The description was changed.")
+            } catch is CBATTError {}
+        },
+        CentralLife(testDescription: "sleep", isLinked: false, span: .milliseconds(100)) { central, _ in
+            for _ in 0..<4 { try await central.time.sleep(for: .milliseconds(20)) }
         },
         CentralLife(testDescription: "read") { _, sensor in
             _ = try await sensor.read(try await sensor.characteristic(.value, in: .service))
@@ -119,5 +137,20 @@ struct CentralLife: Sendable, CustomTestStringConvertible {
             try await sensor.write(Data("told".utf8), to: value)
             for try await _ in values { break }
         },
+        CentralLife(testDescription: "known values") { _, sensor in
+            try await hearKnown(sensor)
+        } next: { _, sensor in
+            try await sensor.connect()
+            try await hearKnown(sensor)
+        },
     ]
+
+    /// Reads and hears a value by its type.
+    @Sendable private static func hearKnown(_ sensor: RemotePeripheral) async throws {
+        let known = KnownCharacteristic("FFF1", in: "FFF0") { String(data: $0, encoding: .utf8) }
+        _ = try await sensor.read(known)
+        let values = try await sensor.values(of: known)
+        try await sensor.write(Data("told".utf8), to: try await sensor.characteristic(.value, in: .service))
+        for try await _ in values { break }
+    }
 }

@@ -245,6 +245,15 @@ extension FlowLife {
                     to: try scene.box(), persistence: persistence)
             }
         } + [
+            flow("asking whether a link is still there", rest: ["link"]) { time, _ in
+                try await serve(time)
+            } call: { scene in
+                let box = try scene.box()
+                try await box.connect()
+                let link = try await CentralMessageLink(to: box)
+                for _ in 0..<3 { try await link.check() }
+                try await box.disconnect()
+            },
             flow("a transfer from a peripheral") { time, _ in
                 let peripheral = LocalPeripheral(time: time)
                 try await peripheral.waitUntilOn()

@@ -203,6 +203,63 @@ struct TransferTests {
         #expect(receiving.isFinished)
     }
 
+    @Test("A receiver that waits on a link finds out that the peer's attributes are others now, of which nobody told")
+    func restartedInSilence() throws {
+        let world = BluetoothWorld(seed: 1)
+        let phone = world.addDevice("Phone")
+        let box = world.addDevice("Box", at: .init(x: 2))
+        let time = Timekeeper(world.clock)
+        let content = Chance(seed: 9).data(2000)
+        // It has one file for each central that comes, and then nothing for a long time.
+        let sending = box.start {
+            let peripheral = LocalPeripheral(time: time)
+            try await peripheral.waitUntilOn()
+            try await MessageServer(peripheral, isOutbox: true).run {
+                try await peripheral.advertise(services: [MessageService.outbox])
+            } _: { link in
+                try await TransferSender(content, name: "log").send(over: link, by: time)
+                try await time.sleep(for: .seconds(1000))
+            }
+        }
+        let told = Notes<ReceptionEvent>()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("silence-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let receiving = phone.start {
+            let central = Central(time: time)
+            try await central.waitUntilOn()
+            let box = try await central.first(for: [MessageService.outbox]).peripheral
+            try await TransferReceiver(into: try FolderStore(folder: folder)).receive(from: box, tell: told.add)
+        }
+        func count(_ isCounted: (ReceptionEvent) -> Bool) -> Int { told.all.count(where: isCounted) }
+        func completed() -> Int { count { if case .completed = $0 { true } else { false } } }
+        // As long as all is well the link stays.
+        world.run(for: .seconds(100))
+        #expect(completed() == 1)
+        #expect(count { if case .interrupted = $0 { true } else { false } } == 0)
+        box.addFault(.tableMovedSilently)
+        world.run(for: .seconds(20))
+        #expect(completed() == 2, "\(told.all)")
+        #expect(count { if case .interrupted(.notEstablished, _) = $0 { true } else { false } } == 1)
+        #expect(!receiving.isFinished && !sending.isFinished)
+    }
+
+    @Test("What the peer has not got ends a transfer, and its link")
+    func noService() throws {
+        let scene = PairWorld()
+        let error = #expect(throws: ToolkitError.self) {
+            try scene.onPhone { central in
+                let sensor = try await central.first(for: [.service]).peripheral
+                do {
+                    try await TransferSender(Data("a".utf8), name: "a").send(to: sensor)
+                } catch {
+                    #expect(!sensor.isConnected)
+                    throw error
+                }
+            }
+        }
+        #expect(error == .notFound("service \(MessageService.service.uuidString)"))
+    }
+
     @Test("The peripheral sends, and the central receives")
     func otherWay() throws {
         let world = BluetoothWorld(seed: 1)
