@@ -86,9 +86,10 @@ let package = Package(
         .target(
             name: "BluetoothTool",
             dependencies: [
-                "SmartLock", "TwoRoles", "Smallest", "WhichLock", "SensorWatch", "CoreBluetooth", "BluetoothSimulation",
-                "BluetoothToolkit", "BluetoothExtensions", "Backends", "Simulation", "LocalSession", "HCITransport",
-                "HCI", "Host", "HostInterface", "GAP", "ATT", "L2CAP", "SMP", "BluetoothTypes", "EventLoop",
+                "SmartLock", "TwoRoles", "Smallest", "WhichLock", "SensorWatch", "Mistakes", "OwnQueue",
+                "ResumingTransfer", "CoreBluetooth", "BluetoothSimulation", "BluetoothToolkit", "BluetoothExtensions",
+                "Backends", "Simulation", "LocalSession", "HCITransport", "HCI", "Host", "HostInterface", "GAP", "ATT",
+                "L2CAP", "SMP", "BluetoothTypes", "EventLoop",
             ]),
         .executableTarget(name: "ble", dependencies: ["BluetoothTool"]),
         .target(
@@ -128,6 +129,8 @@ let package = Package(
         .target(name: "Smallest", dependencies: ["CoreBluetooth"], path: "Examples/Smallest"),
         .target(name: "WhichLock", dependencies: ["CoreBluetooth"], path: "Examples/WhichLock"),
         .target(name: "SensorWatch", dependencies: ["CoreBluetooth"], path: "Examples/SensorWatch"),
+        .target(name: "Mistakes", dependencies: ["CoreBluetooth"], path: "Examples/Mistakes"),
+        .target(name: "OwnQueue", dependencies: ["CoreBluetooth"], path: "Examples/OwnQueue"),
         .target(name: "EchoChannel", dependencies: ["CoreBluetooth"], path: "Examples/EchoChannel"),
         .executableTarget(
             name: "echo-central", dependencies: ["EchoChannel"], path: "Examples/Programs/echo-central"),

@@ -29,6 +29,11 @@ public final class ResumingUpload: NSObject {
             delegate: self, queue: queue, options: [CBPeripheralManagerOptionRestoreIdentifierKey: "upload"])
     }
 
+    public func stop() {
+        manager?.stopAdvertising()
+        manager?.removeAllServices()
+    }
+
     private func publish() {
         guard let manager, part == nil else { return }
         let part = CBMutableCharacteristic(type: Transfer.part, properties: .notify, value: nil, permissions: [])

@@ -7,7 +7,8 @@ struct ImportTests {
     static let allowed: [String: Set<String>] = {
         let layer0: Set = ["ByteCodec", "BluetoothTypes", "BluetoothCrypto", "EventLoop"]
         let tutorials: Set = [
-            "SmartLock", "TwoRoles", "Smallest", "WhichLock", "SensorWatch", "EchoChannel", "ResumingTransfer",
+            "SmartLock", "TwoRoles", "Smallest", "WhichLock", "SensorWatch", "Mistakes", "OwnQueue", "EchoChannel",
+            "ResumingTransfer",
         ]
         let host = layer0.union(["HCI", "L2CAP", "ATT", "SMP", "GATT", "GAP", "HostInterface"])
         let backends = layer0.union([
@@ -138,7 +139,8 @@ struct ImportTests {
     func tutorials(source: Source) {
         // A program of a tutorial is the few lines that start it.
         let tutorial: Set = [
-            "SmartLock", "TwoRoles", "Smallest", "WhichLock", "SensorWatch", "EchoChannel", "ResumingTransfer",
+            "SmartLock", "TwoRoles", "Smallest", "WhichLock", "SensorWatch", "Mistakes", "OwnQueue", "EchoChannel",
+            "ResumingTransfer",
         ]
         let allowed = Set(["CoreBluetooth", "Foundation"]).union(source.target == "Programs" ? tutorial : [])
         for (line, module) in source.imports where !allowed.contains(module) {

@@ -18,5 +18,13 @@ package struct Demo: Sendable {
             name: "which", title: "Which of the many locks?", rows: "D1-D3", play: { WhichDemo(stage: $0).play() }),
         Demo(
             name: "rules", title: "The phone's rules", rows: "B2, C6, C7, C11", play: { RulesDemo(stage: $0).play() }),
+        Demo(
+            name: "mistakes", title: "Mistakes that no compiler finds", rows: "C3, C4",
+            play: { MistakesDemo(stage: $0).play() }),
+        Demo(
+            name: "resume", title: "A transfer whose programs are killed", rows: "C8",
+            play: { ResumeDemo(stage: $0).play() }),
+        Demo(
+            name: "queue", title: "A queue of one's own", rows: "C16", play: { QueueDemo(stage: $0).play() }),
     ]
 }

@@ -116,7 +116,7 @@ struct DemoCommand {
         do {
             try Data(octets).write(to: URL(filePath: path))
         } catch {
-            throw FileError(path: path, reason: error.localizedDescription)
+            throw FileError(path: path, reason: fileTrouble(error))
         }
     }
 }

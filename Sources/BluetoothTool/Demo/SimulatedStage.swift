@@ -13,7 +13,7 @@ package final class SimulatedStage: Stage {
     /// The world's own loop, on which the programs' callbacks run.
     package let executor: any CallbackExecutor
     private let world: World
-    private var phones: [(name: String, device: HostedDevice, radio: NarratedRadio)] = []
+    private var phones: [(name: String, device: HostedDevice, radio: SimulatedRadio, narrated: NarratedRadio)] = []
     private var devices: [StagedDevice] = []
     private let cast = Cast()
     /// Clients of phones that are not part of the story's programs.
@@ -54,7 +54,7 @@ package final class SimulatedStage: Stage {
         guard let phone = phones.first(where: { $0.name == actor }) else {
             preconditionFailure("\(actor) is not on the stage.")
         }
-        SessionProvider.with(phone.radio, body)
+        SessionProvider.with(phone.narrated, body)
     }
 
     /// Runs `body` where `actor`'s radio goes through given states and can do nothing else.
@@ -118,7 +118,7 @@ extension SimulatedStage {
         cast.phones.insert(peer)
         device.onAdvice = { [narrator = narrator(of: name)] text in narrator.logged(text) }
         let radio = SimulatedRadio(device: device, runsOnTheWorldsLoop: true)
-        phones.append((name, device, NarratedRadio(radio, narrator(of: name))))
+        phones.append((name, device, radio, NarratedRadio(radio, narrator(of: name))))
     }
 
     /// Puts the programs on `phone` under other rules.
@@ -130,6 +130,18 @@ extension SimulatedStage {
         var policy = device.policy
         change(&policy)
         device.policy = policy
+    }
+
+    /// Ends the program on `phone` in the middle of whatever it does. What outlives it is there for the next one.
+    package func killApp(of phone: String, _ what: String) {
+        guard let phone = phones.first(where: { $0.name == phone }) else {
+            preconditionFailure("\(phone) is not on the stage.")
+        }
+        scene(phone.name, what)
+        phone.radio.endProgram()
+        // With the process ends the host that served it.
+        phone.device.device.removeFromAir()
+        phone.device.device.returnToAir()
     }
 
     /// Adds a scripted device, and switches it on after so many seconds; never if `startAfter` is `nil`.

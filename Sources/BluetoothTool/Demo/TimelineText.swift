@@ -43,7 +43,7 @@ package struct TimelineText {
         case .sent, .received, .device: text += what
         }
         if let bytes = entry.bytes, !bytes.isEmpty { text += "  " + terminal.styled(hex(bytes), .cyan) }
-        if let meaning = entry.meaning { text += "  " + terminal.styled(meaning, .dim) }
+        if let meaning = entry.meaning { text += "  " + terminal.styled(Terminal.printable(meaning), .dim) }
         return text
     }
 

@@ -6,14 +6,24 @@ extension CommandSyntax {
         name: "connect", summary: "connect to a device, and watch the link", operands: "DEVICE", operandCount: 1...1,
         discussion: """
             Connects, tells the link's signal strength every second, and why it ended.
+
+            With --near it waits until the device is near, connects, disconnects when the device is far, and so on:
+            of ten readings the highest and the lowest are dropped, the rest averaged, and a level is left by 3 dB.
             \(DeviceChoice.help)
             """,
         options: RunSettings.options(timeout: "for ever if left out") + [
-            OptionSyntax(name: "--seconds", value: "N", help: "stay so long, 0...86400 (5 if left out)")
+            OptionSyntax(
+                name: "--seconds", value: "N", help: "stay so long, 0...86400 (5 if left out; 60 with --near)"),
+            OptionSyntax(
+                name: "--near", value: "DBM", help: "connect when the average is above that, -126...20;\n-60 is usual"),
+            OptionSyntax(
+                name: "--far", value: "DBM",
+                help: "with --near: disconnect when it is below that,\n-127...19 (20 below --near if left out)"),
         ],
         examples: [
             ("ble connect KL940704079 --radio simulated", "five seconds with a simulated lock"),
             ("ble connect Strap --seconds 3600 --json", "an hour of signal strengths, for a script"),
+            ("ble connect KL940704079 --near -60 --far -80", "a lock that is served when somebody comes near"),
         ])
 
     static let browse = CommandSyntax(
@@ -38,13 +48,26 @@ extension CommandSyntax {
 struct ConnectCommand {
     private let command: DeviceCommand
     private let stay: Duration
+    /// When to connect and to disconnect; `nil` connects at any distance, and stays.
+    private let proximity: ProximityMeter.Settings?
 
     init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
         command = try DeviceCommand(tool, arguments, timeout: nil)
-        stay = .seconds(try arguments.number("--seconds", in: 0...86400) ?? 5)
+        let near: Double? = try arguments.number("--near", in: -126...20)
+        let far: Double? = try arguments.number("--far", in: -127...19)
+        if let near {
+            let far = far ?? max(-127, near - 20)
+            guard far < near else { throw UsageError("--far must be below --near") }
+            proximity = ProximityMeter.Settings(near: near, far: far)
+        } else {
+            guard far == nil else { throw UsageError("--far needs --near") }
+            proximity = nil
+        }
+        stay = .seconds(try arguments.number("--seconds", in: 0...86400) ?? (proximity == nil ? 5 : 60))
     }
 
     func run() -> ToolStatus {
+        if let proximity { return Vicinity(command: command, proximity: proximity, stay: stay).run() }
         let (output, isJSON, stay) = (command.output, command.isJSON, stay)
         return command.onLink { peripheral in
             output.line(
