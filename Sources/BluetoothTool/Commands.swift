@@ -29,7 +29,9 @@ extension CommandSyntax {
                 help: "play the same programs on another radio, in real time,\nagainst whatever is there"),
             OptionSyntax(
                 name: "--seconds", value: "N",
-                help: "with --radio: how long one program may take, 1...3600 (120 if left out)"),
+                help:
+                    "with --radio: how long one program may take, 1...3600\n(120 if left out), also --timeout",
+                aliases: ["--timeout"]),
         ],
         examples: [
             ("ble demo", "plays everything"),
@@ -46,7 +48,10 @@ extension CommandSyntax {
             """,
         options: [
             radioOption,
-            OptionSyntax(name: "--seconds", value: "N", help: "how long to look, 1...86400 (10 if left out)"),
+            OptionSyntax(
+                name: "--seconds", value: "N",
+                help: "how long to look, 1...86400 (10 if left out);\n--timeout means the same",
+                aliases: ["--timeout"]),
             OptionSyntax(name: "--service", value: "UUID", help: "only devices that advertise this service"),
             OptionSyntax(name: "--duplicates", value: nil, help: "report every packet, not each device once"),
             OptionSyntax(name: "--json", value: nil, help: "one object for each report, one a line"),

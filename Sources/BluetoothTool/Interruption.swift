@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Ctrl-C, for commands that have something to put in order before they end.
+/// Ctrl-C, or an output that fails, for commands that have something to put in order before they end.
 package final class Interruption: Sendable {
     private let handler = Mutex<(@Sendable () -> Void)?>(nil)
 

@@ -19,7 +19,7 @@ enum RadioChoice: Equatable {
         case .simulated(world: nil): self = .simulated
         case .simulated(world: let path?):
             do { self = .world(LoadedWorld(path: path, file: try WorldFile.read(path))) } catch {
-                throw UsageError(error.description)
+                throw UsageError(error.description, status: .noRadio)
             }
         case .adapter, .serial, .tcp, .unix: self = .real(address)
         }

@@ -8,14 +8,15 @@ package struct Tool {
     package var environment: [String: String]
     package var print: (String) -> Void
     package var printError: (String) -> Void
-    package let interruption = Interruption()
+    package let interruption: Interruption
 
     package init(
-        terminal: Terminal, environment: [String: String], print: @escaping (String) -> Void,
-        printError: @escaping (String) -> Void
+        terminal: Terminal, environment: [String: String], interruption: Interruption = Interruption(),
+        print: @escaping (String) -> Void, printError: @escaping (String) -> Void
     ) {
         self.terminal = terminal
         self.environment = environment
+        self.interruption = interruption
         self.print = print
         self.printError = printError
     }
@@ -25,7 +26,12 @@ package struct Tool {
         do {
             return try dispatch(arguments)
         } catch {
-            printError("ble: \(error.message)\(error.message.hasSuffix("?") ? "" : ".")")
+            let sentence = Terminal.printable(error.message)
+            guard error.status == .usage else {
+                printError("ble: \(sentence)")
+                return error.status
+            }
+            printError("ble: \(sentence)\(sentence.hasSuffix("?") ? "" : ".")")
             let others = CommandSyntax.all.filter { $0.name != CommandSyntax.help.name }
             let command = arguments.first.flatMap { name in others.first { $0.name == name } }
             printError("Try \"ble help\(command.map { " " + $0.name } ?? "")\".")

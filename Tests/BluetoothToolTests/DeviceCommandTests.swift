@@ -6,6 +6,10 @@ import Testing
 @Suite("Commands for devices")
 struct DeviceCommandTests {
     private func run(_ arguments: String...) -> (output: String, errors: String, status: ToolStatus) {
+        run(arguments)
+    }
+
+    private func run(_ arguments: [String]) -> (output: String, errors: String, status: ToolStatus) {
         var output: [String] = []
         var errors: [String] = []
         let tool = Tool(
@@ -149,8 +153,49 @@ struct DeviceCommandTests {
         ] {
             try Data(text.utf8).write(to: file)
             let result = run("serve", file.path)
-            #expect(result.status == .usage && result.errors.contains(sentence), "\(result.errors)")
+            #expect(result.status == .failure && result.errors.contains(sentence), "\(result.errors)")
         }
+    }
+
+    @Test(
+        "A file that is not there or is no such file is a failure, told in words that say what to do",
+        arguments: [
+            (["simulate", "nowhere"], 1), (["serve", "nowhere"], 1), (["doctor", "--log", "nowhere"], 1),
+            (["doctor", "--capture", "nowhere"], 1), (["bonds", "import", "nowhere"], 1), (["send", "nowhere"], 1),
+            (["demo", "which", "--capture", "/nowhere/a"], 1), (["bonds", "export", "/nowhere/a"], 1),
+            (["scan", "--radio", "simulated:nowhere"], 3), (["read", "Strap", "2A24", "--capture", "/nowhere/a"], 1),
+        ] as [([String], Int32)])
+    func absent(arguments: [String], status: Int32) {
+        let result = run(arguments)
+        #expect(result.status.rawValue == status)
+        #expect(result.errors.contains("nowhere") && result.errors.contains("check the path"), "\(result.errors)")
+        #expect(!result.errors.contains("operation could") && !result.errors.contains("Try"), "\(result.errors)")
+    }
+
+    @Test("A world that is wrong ends simulate as a profile does serve; a byte order mark is none of its mistakes")
+    func worlds() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("world-\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data("{".utf8).write(to: file)
+        let malformed = run("simulate", file.path)
+        #expect(malformed.status == .failure && malformed.errors == "ble: \(file.path):1:2: \(memberMissing)")
+        #expect(run("simulate", "/").errors.hasSuffix("it is a folder; name a file"))
+        let world = #"{"seconds":1,"devices":[{"name":"\u001b[2J\u202eLock","ready":"battery"}]}"#
+        try Data([0xEF, 0xBB, 0xBF] + Array(world.utf8)).write(to: file)
+        let hostile = run("simulate", file.path)
+        #expect(hostile.status == .success, "\(hostile.errors)")
+        #expect(hostile.output.contains("\u{FFFD}[2J\u{FFFD}Lock"), "\(hostile.output)")
+        let text = hostile.output.replacing("\n", with: "")
+        #expect(Terminal.printable(text) == text)
+    }
+
+    private let memberMissing = "a member's name in double quotes must be here"
+
+    @Test("scan takes --timeout, too")
+    func scanTimeout() {
+        let scanned = run("scan", "--timeout", "2")
+        #expect(scanned.status == .success && scanned.output == run("scan", "--seconds", "2").output)
+        #expect(run("help").output.contains("simulated:FILE"))
     }
 
     @Test("doctor: well, not found, the list, a log")
@@ -167,6 +212,33 @@ struct DeviceCommandTests {
     private let shouting = """
         {"name":"A","services":[{"uuid":"FFF0","characteristics":[{"uuid":"FFF1","properties":["shout"]}]}]}
         """
+
+    /// The arguments of `./ble ...` as a page has it, with its files found wherever the tests run.
+    static func words(of command: String) -> [String] {
+        command.split(separator: " ").dropFirst().map { word in
+            let world = "simulated:"
+            let isWorld = word.hasPrefix(world)
+            let file = root.appendingPathComponent(String(isWorld ? word.dropFirst(world.count) : word)).path
+            guard FileManager.default.fileExists(atPath: file) else { return String(word) }
+            return isWorld ? world + file : file
+        }
+    }
+
+    @Test("connect --near: a link while the device is near, and no longer")
+    func near() throws {
+        let walk = Self.words(of: "./ble --radio simulated:Examples/Worlds/walk.json")
+        let result = run(["connect", "KL940704079", "--near", "-60", "--seconds", "130", "--json"] + walk)
+        let events = try objects(result.output)
+        #expect(result.status == .success, "\(result.errors)")
+        #expect(
+            events.map { $0["event"] as? String }
+                == ["watching", "near", "connecting", "ready", "ended", "pausing", "watching"], "\(result.output)")
+        // -60 dBm is about 10 m away in the open, and -80 dBm about 100 m.
+        #expect((-60 ... -57).contains(events[1]["average"] as? Double ?? 0))
+        #expect(events[4]["cause"] as? String == "the other device is too far away")
+        #expect(run("connect", "A", "--far", "-80").errors.contains("--far needs --near"))
+        #expect(run("connect", "A", "--near", "-80", "--far", "-60").errors.contains("--far must be below --near"))
+    }
 
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

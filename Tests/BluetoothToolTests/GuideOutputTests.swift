@@ -35,10 +35,7 @@ struct GuideOutputTests {
 
     @Test("A command says what the guides show", arguments: excerpts.keys.filter { $0.hasPrefix("./ble ") }.sorted())
     func says(command: String) {
-        let words = command.split(separator: " ").dropFirst().map { word in
-            let file = DeviceCommandTests.root.appendingPathComponent(String(word)).path
-            return FileManager.default.fileExists(atPath: file) ? file : String(word)
-        }
+        let words = DeviceCommandTests.words(of: command)
         var output: [String] = []
         let tool = Tool(
             terminal: Terminal(isInteractive: false), environment: ["BLE_RADIO": "simulated"],

@@ -48,6 +48,52 @@ struct OutputTests {
         #expect(process.terminationReason == .exit && process.terminationStatus == status)
     }
 
+    @Test(
+        "When nobody takes the output any more, no socket and no half capture stay behind, and the status says so",
+        arguments: ["a full disk", "a closed pipe"])
+    func leftovers(what: String) throws {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let tool = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("ble")
+        let folder = NSTemporaryDirectory() + "/leftovers-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let world = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Examples/Worlds/evening.json").path
+        let capture = folder + "/capture"
+        for arguments in [
+            ["air", "--unix", folder + "/socket"], ["simulate", world, "--capture", capture],
+            ["connect", "KL940704079", "--radio", "simulated", "--capture", capture],
+        ] {
+            let (process, complaints) = (Process(), Pipe())
+            process.executableURL = tool
+            process.arguments = arguments
+            process.standardError = complaints
+            if what == "a full disk" {
+                process.standardOutput = FileHandle(forWritingAtPath: "/dev/full")
+            } else {
+                let pipe = Pipe()
+                process.standardOutput = pipe
+                try pipe.fileHandleForReading.close()
+            }
+            try process.run()
+            let text = String(decoding: complaints.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            #expect(process.terminationReason == .exit && process.terminationStatus == 1, "\(arguments)")
+            // Who has closed the pipe has read enough, and knows.
+            #expect(text == (what == "a full disk" ? "\(full)\n" : ""), "\(arguments)")
+            guard arguments.contains(capture) else { continue }
+            let examined = try Program("ble", ["doctor", "--capture", capture])
+            #expect(examined.end() != nil && !examined.output.contains("no record"), "\(examined.output)")
+            let octets = try FileManager.default.attributesOfItem(atPath: capture)[.size] as? Int
+            #expect(octets ?? 0 > 200)
+            try FileManager.default.removeItem(atPath: capture)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    }
+
+    private let full = "ble: the output cannot be written: No space left on device"
+
     @Test("An output that is closed is not another file of the tool's")
     func closedOutput() throws {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

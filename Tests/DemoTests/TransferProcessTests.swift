@@ -44,6 +44,7 @@ struct TransferProcessTests {
         let result = try #require(try Self.numbers("resumedFrom", of: "sent", in: sender.output).first)
         #expect(result >= restarted, "\(sender.output)")
         #expect(sender.output.components(separatedBy: "interrupted").count - 1 >= 3, "\(sender.output)")
+        #expect(!(first.output + second.output).contains("WARNING"), "a receiver advertises when its service is there")
         air.interrupt()
         #expect(air.end() == 130, "\(air.output)")
     }

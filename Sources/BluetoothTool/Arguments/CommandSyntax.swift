@@ -21,6 +21,8 @@ package struct OptionSyntax: Sendable {
     package var help: String
     /// The words that its value can be, for shells to offer.
     package var choices: [String] = []
+    /// Other commands' names for the same; the help tells them.
+    package var aliases: [String] = []
 }
 
 /// A command line that was understood.
@@ -32,11 +34,16 @@ package struct ParsedArguments: Equatable, Sendable {
     package func has(_ name: String) -> Bool { switches.contains(name) }
 }
 
-/// A command line that was not.
+/// A command line that was not, or that names what is not there.
 package struct UsageError: Error, Equatable {
     /// A sentence for a person, without the final dot.
     package var message: String
-    package init(_ message: String) { self.message = message }
+    package var status: ToolStatus
+
+    package init(_ message: String, status: ToolStatus = .usage) {
+        self.message = message
+        self.status = status
+    }
 }
 
 extension CommandSyntax {
@@ -69,19 +76,20 @@ extension CommandSyntax {
     ) throws(UsageError) {
         let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let name = parts[0]
-        guard let option = options.first(where: { $0.name == name }) else {
-            let suggestion = Spelling.nearest(to: name, among: options.map(\.name)).map { "; did you mean \($0)?" }
+        guard let option = options.first(where: { $0.name == name || $0.aliases.contains(name) }) else {
+            let known = options.flatMap { [$0.name] + $0.aliases }
+            let suggestion = Spelling.nearest(to: name, among: known).map { "; did you mean \($0)?" }
             throw UsageError("unknown option \(name)" + (suggestion ?? ""))
         }
         guard option.value != nil else {
             guard parts.count == 1 else { throw UsageError("\(name) takes no value") }
-            parsed.switches.insert(name)
+            parsed.switches.insert(option.name)
             return
         }
         if parts.count == 2 {
-            parsed.values[name] = parts[1]
+            parsed.values[option.name] = parts[1]
         } else if let value = rest.popFirst() {
-            parsed.values[name] = value
+            parsed.values[option.name] = value
         } else {
             throw UsageError("\(name) needs a value: \(name) \(option.value ?? "")")
         }

@@ -54,6 +54,7 @@ package enum HelpText {
           --radio ADDRESS names the radio. Without it the environment variable BLE_RADIO does, but not for
           "ble demo", which then plays in a world of its own:
             simulated              radio, time and devices in this process; needs no hardware
+            simulated:FILE         the same, in the world of a file; see "ble help simulate"
             hci:NUMBER             an adapter of this machine, also hci:ADDRESS; see "ble adapters"
             serial:DEVICE@BAUD     a controller on a serial line, H4
             tcp:HOST:PORT          a controller that speaks HCI (H4) over TCP, such as RootCanal

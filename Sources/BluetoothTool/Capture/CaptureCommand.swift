@@ -72,7 +72,7 @@ struct CaptureCommand {
         _ = unsafe setenv(DefaultRadio.captureVariable, place, 1)
         if let radio = arguments.values["--radio"] { _ = unsafe setenv(DefaultRadio.variable, radio, 1) }
         // Ctrl-C is the program's own again.
-        for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
+        for number in [SIGINT, SIGTERM, SIGPIPE] { signal(number, SIG_DFL) }
         let words = Array(arguments.operands.dropFirst())
         var pointers = unsafe words.map { unsafe strdup($0) } + [nil]
         _ = unsafe execvp(words[0], &pointers)

@@ -84,10 +84,10 @@ struct ServeCommand {
         do {
             profile = try Profile(json: try Data(contentsOf: URL(fileURLWithPath: path)))
         } catch let error as Profile.Malformed {
-            tool.printError("ble: \(path):\(error.sentence)")
-            return .usage
+            tool.printError("ble: \(path):\(Terminal.printable(error.sentence))")
+            return .failure
         } catch {
-            tool.printError("ble: \(path) cannot be read: \(error.localizedDescription)")
+            tool.printError("ble: \(path) cannot be read: \(fileTrouble(error))")
             return .failure
         }
         var settings = settings
@@ -125,7 +125,7 @@ struct ServedEvent: Sendable {
         if let characteristic { words += " " + characteristic }
         if let value { words += "  " + (value.isEmpty ? "(empty)" : hex(Array(value))) }
         if let text = value.flatMap(ValueText.text) { words += "  " + text }
-        if let says { words += ": " + says }
+        if let says { words += ": " + Terminal.printable(says) }
         return words
     }
 

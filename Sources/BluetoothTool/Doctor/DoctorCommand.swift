@@ -1,6 +1,7 @@
 import BluetoothToolkit
 import CoreBluetooth
 import Foundation
+import Simulation
 import Synchronization
 
 extension CommandSyntax {
@@ -91,24 +92,25 @@ struct DoctorCommand {
     }
 
     private func read(_ path: String) -> ToolStatus {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            tool.printError("ble: \(path) cannot be read")
-            return .failure
-        }
+        guard let data = contents(path) else { return .failure }
         return tell(LogReader.findings(in: String(decoding: data, as: UTF8.self)))
     }
 
     private func read(capture path: String) -> ToolStatus {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            tool.printError("ble: \(path) cannot be read")
-            return .failure
-        }
+        guard let data = contents(path) else { return .failure }
         do {
             return tell(
                 try CaptureReader.findings(in: [UInt8](data), wantsNotifications: examination.wantsNotifications))
         } catch {
             tool.printError("ble: \(path) is no record of HCI packets: \(error)")
             return .failure
+        }
+    }
+
+    private func contents(_ path: String) -> Data? {
+        do { return try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
+            tool.printError("ble: \(path) cannot be read: \(fileTrouble(error))")
+            return nil
         }
     }
 

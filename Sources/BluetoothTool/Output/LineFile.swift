@@ -10,6 +10,9 @@ package struct LineFile: Sendable {
     package static let standardOutput = LineFile(descriptor: STDOUT_FILENO)
     package static let standardError = LineFile(descriptor: STDERR_FILENO)
 
+    /// What ``write(_:)`` returns of a pipe or socket whose other end is closed.
+    static var readerIsGone: String { unsafe String(cString: strerror(EPIPE)) }
+
     package init(descriptor: Int32) { self.descriptor = descriptor }
 
     /// - Returns: the system's words for why the line is not there; `nil` if it is.

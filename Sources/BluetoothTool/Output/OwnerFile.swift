@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Simulation
 
 /// A file that only its owner may read, and that is replaced as a whole: at each moment there is the old one or the new
 /// one.
@@ -36,6 +37,6 @@ enum OwnerFile {
     }
 
     private static func failure(_ path: String) -> CommandFailure {
-        CommandFailure(sentence: "\(path) cannot be written: \(unsafe String(cString: strerror(errno)))")
+        CommandFailure(sentence: "\(path) cannot be written: \(fileTrouble(code: errno))")
     }
 }

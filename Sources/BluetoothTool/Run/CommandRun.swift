@@ -139,7 +139,7 @@ struct CommandRun {
     }
 
     private func tell(_ failure: CommandFailure) -> ToolStatus {
-        tool.printError("ble: \(failure.sentence)")
+        tool.printError("ble: \(Terminal.printable(failure.sentence))")
         return failure.status
     }
 

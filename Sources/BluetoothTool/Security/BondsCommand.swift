@@ -2,6 +2,7 @@ import BluetoothExtensions
 import BluetoothToolkit
 import CoreBluetooth
 import Foundation
+import Simulation
 
 extension CommandSyntax {
     static let bonds = CommandSyntax(
@@ -136,7 +137,7 @@ struct BondsCommand {
                         attributes: [.posixPermissions: 0o700])
                 }
             } catch {
-                throw CommandFailure(sentence: "\(file.path) cannot be written: \(error.localizedDescription)")
+                throw CommandFailure(sentence: "\(file.path) cannot be written: \(fileTrouble(error))")
             }
             try OwnerFile.write(document.contents, to: file.path)
         }
@@ -147,7 +148,7 @@ struct BondsCommand {
         var flag: ObjCBool = false
         let exists = unsafe FileManager.default.fileExists(atPath: path, isDirectory: &flag)
         isDirectory = flag.boolValue
-        guard exists else { throw CommandFailure(sentence: "\(path) is not there") }
+        guard exists else { throw CommandFailure(sentence: "\(path) is not there; check the path") }
         guard isFolder, isDirectory else { return [try document(path, at: path)] }
         // ADAPTER/DEVICE/info, or DEVICE/info, or info: as much as was named.
         let names = (FileManager.default.subpaths(atPath: path) ?? []).sorted().filter {
@@ -161,10 +162,11 @@ struct BondsCommand {
     }
 
     private static func document(_ path: String, at place: String) throws -> BondDocument {
-        guard let contents = FileManager.default.contents(atPath: place) else {
-            throw CommandFailure(sentence: "\(place) cannot be read")
+        do {
+            return BondDocument(path: path, contents: try Data(contentsOf: URL(fileURLWithPath: place)))
+        } catch {
+            throw CommandFailure(sentence: "\(place) cannot be read: \(fileTrouble(error))")
         }
-        return BondDocument(path: path, contents: contents)
     }
 }
 

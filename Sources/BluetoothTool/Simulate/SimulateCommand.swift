@@ -47,7 +47,9 @@ struct SimulateCommand {
 
     init(tool: Tool, arguments: ParsedArguments) throws(UsageError) {
         self.tool = tool
-        do { file = try WorldFile.read(arguments.operands[0]) } catch { throw UsageError(error.description) }
+        do { file = try WorldFile.read(arguments.operands[0]) } catch {
+            throw UsageError(error.description, status: .failure)
+        }
         seed = try arguments.number("--seed", in: 0...4_294_967_295).map { UInt64($0) }
         duration = try arguments.number("--seconds", in: 0.001...31_536_000).map { .seconds($0) } ?? file.duration
         isRealTime = arguments.has("--realtime")
@@ -65,7 +67,9 @@ struct SimulateCommand {
         tool.interruption.handle { stop.ask() }
         let told = StoryBox()
         let place = PlayedWorld(file, seed: seed) { device, what, octets in told.story?.add(device, what, octets) }
-        let story = showsDigest ? nil : Story(of: place.world) { tool.print(isJSON ? $0.json : $0.text) }
+        let story =
+            showsDigest
+            ? nil : Story(of: place.world) { tool.print(isJSON ? $0.json : Terminal.printable($0.text)) }
         told.story = story
         let digest = showsDigest ? WorldDigest(of: place.world) : nil
         let recorders: [CaptureFile]

@@ -1,6 +1,7 @@
 import BluetoothToolkit
 import CoreBluetooth
 import Foundation
+import Simulation
 import Synchronization
 
 extension CommandSyntax {
@@ -146,7 +147,7 @@ struct SoakCommand {
             do {
                 try Data(text.utf8).write(to: URL(fileURLWithPath: path))
             } catch {
-                tool.printError("ble: \(path) cannot be written: \(error.localizedDescription)")
+                tool.printError("ble: \(path) cannot be written: \(fileTrouble(error))")
                 isWritten = false
             }
         }

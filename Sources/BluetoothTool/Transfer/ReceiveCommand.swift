@@ -1,6 +1,7 @@
 import BluetoothToolkit
 import CoreBluetooth
 import Foundation
+import Simulation
 
 extension CommandSyntax {
     static let receive = CommandSyntax(
@@ -54,7 +55,7 @@ struct ReceiveCommand {
             do {
                 store = try FolderStore(folder: URL(fileURLWithPath: folder))
             } catch {
-                throw CommandFailure(sentence: "\(folder) cannot be used: \(error.localizedDescription)")
+                throw CommandFailure(sentence: "\(folder) cannot be used: \(fileTrouble(error))")
             }
             let files = FileCount(count)
             let tell = { @Sendable (event: ReceptionEvent) in
@@ -104,7 +105,7 @@ extension ReceptionEvent {
                 + (offset > 0 ? ", from \(offset) on" : "")
         case .progress(let offer, let done): "\(Terminal.printable(offer.name)): \(done) of \(offer.length)"
         case .completed(let offer, let place):
-            "\(Terminal.printable(offer.name)) is complete" + (place.map { ": \($0.path)" } ?? "")
+            "\(Terminal.printable(offer.name)) is complete" + (place.map { ": \(Terminal.printable($0.path))" } ?? "")
         case .damaged(let offer): "\(Terminal.printable(offer.name)) came damaged, and was thrown away"
         case .interrupted(let cause, _): SendCommand.interruption(cause, false)
         }

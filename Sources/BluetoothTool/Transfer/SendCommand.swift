@@ -1,6 +1,7 @@
 import BluetoothToolkit
 import CoreBluetooth
 import Foundation
+import Simulation
 
 extension CommandSyntax {
     static let send = CommandSyntax(
@@ -130,7 +131,7 @@ struct SendCommand {
         } catch ToolkitError.notARegularFile {
             throw CommandFailure(sentence: "\(path) is not a regular file, and only such a one can be sent")
         } catch {
-            throw CommandFailure(sentence: "\(path) cannot be read: \(error.localizedDescription)")
+            throw CommandFailure(sentence: "\(path) cannot be read: \(fileTrouble(error))")
         }
     }
 

@@ -25,7 +25,7 @@ package final class CaptureFile {
         file = openRecord(path)
         waiting = header
         guard file >= 0 else {
-            throw Failure(sentence: "\(path) cannot be written: \(unsafe String(cString: strerror(errno)))")
+            throw Failure(sentence: "\(path) cannot be written: \(fileTrouble(code: errno))")
         }
     }
 
@@ -59,7 +59,7 @@ package final class CaptureFile {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno != EINTR {
-                problem = "\(path) cannot be written: \(unsafe String(cString: strerror(errno)))"
+                problem = "\(path) cannot be written: \(fileTrouble(code: errno))"
             }
         }
         waiting.removeAll(keepingCapacity: true)

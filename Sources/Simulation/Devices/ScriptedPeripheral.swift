@@ -14,7 +14,7 @@ package final class ScriptedPeripheral: @unchecked Sendable {
     /// How often the power was lost: an alarm of an earlier life is stale.
     private var boots = 0
     private var nextNumber: UInt64 = 1
-    private var toPublish: [ServiceDefinition] = []
+    private var toPublish: ArraySlice<ServiceDefinition> = []
     private var publishing: RequestNumber?
     private var stopping: RequestNumber?
     private var uuids: [AttributeHandle: BluetoothUUID] = [:]
@@ -135,7 +135,7 @@ extension ScriptedPeripheral {
         case .state(.poweredOn):
             // Services outlive the radio's being off.
             if handles.isEmpty {
-                toPublish = script.services
+                toPublish = script.services[...]
                 publishNext()
                 begin()
             } else {

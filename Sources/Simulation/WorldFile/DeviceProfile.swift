@@ -73,6 +73,7 @@ package struct DeviceProfile: Sendable {
         }
         manufacturerData = try object["manufacturerData"]?.octets(atMost: 29)
         isConnectable = try object["connectable"]?.bool() ?? true
+        try checkSize(try object.required("services"))
         try checkSets(node)
     }
 
@@ -132,9 +133,18 @@ package struct DeviceProfile: Sendable {
         return try object["value"]?.octets()
     }
 
+    /// A table of attributes has 65,535 handles (Core 6.0, Vol 3, Part F, 3.2.2), and the host has services of its own.
+    private static let mostAttributes = 65_000
+
+    private func checkSize(_ node: JSONNode) throws(JSONProblem) {
+        let count = services.reduce(0) { $0 + 1 + $1.characteristics.reduce(0) { $0 + $1.attributeCount } }
+        guard count > Self.mostAttributes else { return }
+        throw node.problem("they are \(count) attributes, and a device has \(Self.mostAttributes); take some out")
+    }
+
     private func checkSets(_ node: JSONNode) throws(JSONProblem) {
         let all = services.flatMap(\.characteristics)
-        let known = all.map(\.uuid)
+        let known = Set(all.map(\.uuid))
         for reaction in all.flatMap(\.reactions) {
             for (uuid, _) in reaction.sets where !known.contains(uuid) {
                 throw node.problem("a reaction sets \(uuid), which is none of its characteristics")
@@ -192,6 +202,11 @@ extension DeviceProfile.Characteristic {
     /// What happens when `value` is written.
     package func reaction(to value: [UInt8]) -> DeviceProfile.Reaction {
         reactions.first { $0.written == nil || $0.written == value } ?? DeviceProfile.Reaction(answer: refusal)
+    }
+
+    /// Declaration, value, and descriptors.
+    fileprivate var attributeCount: Int {
+        2 + (description == nil ? 0 : 1) + (properties.isDisjoint(with: [.notify, .indicate]) ? 0 : 1)
     }
 
     fileprivate var writeReaction: PeripheralScript.WriteReaction {

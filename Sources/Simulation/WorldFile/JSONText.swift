@@ -42,7 +42,7 @@ package struct JSONText: Sendable {
     package var place: TextPlace
 
     /// - Throws: ``JSONProblem`` at the first octet that is not as RFC 8259 wants it. Values lie at most 32 deep, and
-    ///   the text has at most 4 MiB.
+    ///   the text has at most 4 MiB. A byte order mark of UTF-8, which some editors write, is passed over (8.1).
     package init(_ octets: some Collection<UInt8>) throws(JSONProblem) {
         var parser = JSONParser(octets: Array(octets))
         self = try parser.document()
@@ -75,7 +75,13 @@ private struct JSONParser {
     private var line = 1
     private var lineStart = 0
 
-    init(octets: [UInt8]) { self.octets = octets }
+    init(octets: [UInt8]) {
+        self.octets = octets
+        guard octets.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
+        index = 3
+        // Nobody sees it in an editor.
+        lineStart = 3
+    }
 
     private var place: TextPlace { TextPlace(line: line, column: index - lineStart + 1) }
     private var next: UInt8? { index < octets.count ? octets[index] : nil }
@@ -86,6 +92,9 @@ private struct JSONParser {
 
     mutating func document() throws(JSONProblem) -> JSONText {
         guard octets.count <= Self.longest else { throw problem("the file has more than 4 MiB") }
+        if octets.starts(with: [0xFF, 0xFE]) || octets.starts(with: [0xFE, 0xFF]) {
+            throw problem("the file is UTF-16; save it as UTF-8")
+        }
         let value = try value(depth: 0)
         skipSpace()
         guard next == nil else { throw problem("something follows the end of the document; remove it") }

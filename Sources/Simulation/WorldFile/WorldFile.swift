@@ -86,10 +86,13 @@ package struct WorldFile: Sendable {
         if let air = object["air"] { try readAir(air) }
         for entry in try object["interference"]?.list() ?? [] { interference.append(try Self.interference(entry)) }
         if let program = object["program"] { self.program = try Self.device(program, isProgram: true, profile) }
-        for device in try object["devices"]?.list() ?? [] {
-            let device = (node: device, read: try Self.device(device, isProgram: false, profile))
-            try checkNew(device.read, device.node)
-            devices.append(device.read)
+        var taken = Taken()
+        taken.add(program)
+        for node in try object["devices"]?.list() ?? [] {
+            let device = try Self.device(node, isProgram: false, profile)
+            try taken.check(device, node)
+            taken.add(device)
+            devices.append(device)
         }
         try checkTargets(object)
     }
@@ -128,15 +131,26 @@ package struct WorldFile: Sendable {
         environment.rssiLoss = try air["rssiLoss"]?.number(in: 0...1) ?? environment.rssiLoss
     }
 
-    private func checkNew(_ device: Device, _ node: JSONNode) throws(JSONProblem) {
-        let others = devices + [program]
-        if others.contains(where: { $0.name == device.name }) {
-            throw node.problem("another device is called \"\(device.name)\", too; give each a name of its own")
+    /// What the devices before have.
+    private struct Taken {
+        var names: Set<String> = []
+        var addresses: Set<DeviceAddress> = []
+
+        mutating func add(_ device: Device) {
+            names.insert(device.name)
+            if let address = device.address { addresses.insert(address) }
         }
-        if let address = device.address, others.contains(where: { $0.address == address }) {
-            throw node.problem("another device has the address \(address), too; leave it out, or take another")
+
+        func check(_ device: Device, _ node: JSONNode) throws(JSONProblem) {
+            if names.contains(device.name) {
+                throw node.problem("another device is called \"\(device.name)\", too; give each a name of its own")
+            }
+            if let address = device.address, addresses.contains(address) {
+                throw node.problem("another device has the address \(address), too; leave it out, or take another")
+            }
+            // One of them is the program's.
+            if names.count > mostDevices { throw node.problem("there are more than \(mostDevices) devices") }
         }
-        if devices.count >= Self.mostDevices { throw node.problem("there are more than \(Self.mostDevices) devices") }
     }
 
     package static let mostDevices = 20_000

@@ -11,9 +11,7 @@ extension WorldFile {
         let url = URL(fileURLWithPath: path)
         let octets: Data
         do { octets = try Data(contentsOf: url) } catch {
-            let reason = error.localizedDescription
-            throw WorldFileError(
-                description: "\(path) cannot be read: \(reason.hasSuffix(".") ? String(reason.dropLast()) : reason)")
+            throw WorldFileError(description: "\(path) cannot be read: \(fileTrouble(error))")
         }
         do throws(JSONProblem) {
             return try WorldFile(json: octets) { name in

@@ -56,6 +56,16 @@ struct JSONTextTests {
         if let sentence { #expect(problem == sentence) }
     }
 
+    @Test("RFC 8259, 8.1: a byte order mark of UTF-8 is passed over, and does not count; UTF-16 is told")
+    func byteOrderMark() throws {
+        let document = try JSONText([0xEF, 0xBB, 0xBF] + Array(" [1]".utf8))
+        #expect(document.place == TextPlace(line: 1, column: 2))
+        for octets: [UInt8] in [[0xFF, 0xFE, 0x5B, 0x00], [0xFE, 0xFF, 0x00, 0x5B]] {
+            let problem = #expect(throws: JSONProblem.self) { try JSONText(octets) }
+            #expect(problem?.sentence == "the file is UTF-16; save it as UTF-8")
+        }
+    }
+
     @Test("Depth and length are bounded")
     func bounds() {
         #expect(problem(String(repeating: "[", count: 100_000))?.hasSuffix("deeper than 32 levels") == true)

@@ -64,9 +64,40 @@ struct WorldFileTests {
         ])
     func problems(text: String, sentence: String) { #expect(problem(text) == sentence) }
 
+    @Test("A device has at most as many attributes as there are handles")
+    func attributes() {
+        func world(_ count: Int) -> String {
+            let characteristic = #"{"uuid":"FFF1","properties":["notify"],"description":"a"}"#
+            let service = #"{"uuid":"FFF0","characteristics":[\#(characteristic)]}"#
+            let services = Array(repeating: service, count: count).joined(separator: ",")
+            return #"{"devices":[{"name":"A","profile":{"services":[\#(services)]}}]}"#
+        }
+        // Five each: the service, the characteristic, its value and two descriptors.
+        #expect(problem(world(13_000)) == "nothing is wrong")
+        let sentence = "they are 65005 attributes, and a device has 65000; take some out"
+        #expect(problem(world(13_001)) == "1:47: devices[0].profile.services: \(sentence)")
+    }
+
+    @Test("Four times the devices take four times the time to read, and not sixteen")
+    func manyDevices() throws {
+        func cost(_ count: Int) throws -> Double {
+            let devices = (0..<count).map { #"{"name":"\#($0)","ready":"battery"}"# }.joined(separator: ",")
+            let text = Array(#"{"devices":[\#(devices)]}"#.utf8)
+            var begin = timespec()
+            var end = timespec()
+            unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin)
+            #expect(try WorldFile(json: text).devices.count == count)
+            unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end)
+            return Double(end.tv_sec - begin.tv_sec) * 1e9 + Double(end.tv_nsec - begin.tv_nsec)
+        }
+        _ = try cost(100)
+        let (few, many) = (try cost(4_000), try cost(16_000))
+        #expect(many < 9 * few, "\(few / 1e6) ms and \(many / 1e6) ms")
+    }
+
     @Test("The examples are worlds, and every name in the schema is one that the reader knows")
     func examples() throws {
-        for name in ["evening", "faulty"] {
+        for name in ["evening", "faulty", "walk"] {
             _ = try WorldFile.read(Self.root.appending(path: "Examples/Worlds/\(name).json").path)
         }
         let schema = try String(
