@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// An air and bare sockets on it. Octets: Core 6.0, Vol 4, Part E.
-@Suite("Serving an air", .timeLimit(.minutes(10)), .serialized)
+@Suite("Serving an air", .timeLimit(.minutes(60)), .serialized)
 struct AirServerTests {
     private static let reset = hex("01 03 0C 00")
     private static let readAddress = hex("01 09 10 00")

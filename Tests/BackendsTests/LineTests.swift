@@ -7,7 +7,7 @@ import LocalSession
 import Synchronization
 import Testing
 
-@Suite("Sessions of a host on real time", .timeLimit(.minutes(10)))
+@Suite("Sessions of a host on real time", .timeLimit(.minutes(60)))
 struct LineTests {
     @Test("Asked by many threads, each session hears each answer once, in order, one at a time, whatever callbacks do")
     func stress() async {

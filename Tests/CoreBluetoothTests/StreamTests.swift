@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// The streams of a channel as they are on a real radio: on run loops and queues. The host is scripted.
-@Suite("Streams of a channel", .timeLimit(.minutes(10)))
+@Suite("Streams of a channel", .timeLimit(.minutes(60)))
 struct StreamTests {
     private let host = ScriptedHost(hasExecutor: false)
     private let app: CentralApp

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// A misuse ends the program in strict mode, and the message says which and where. Each in a process of its own.
-@Suite("Strict mode", .timeLimit(.minutes(10)))
+@Suite("Strict mode", .timeLimit(.minutes(60)))
 struct StrictModeTests {
     /// Announces where the call stands that this line is for: on the next line.
     static func expectEnd(file: String = #filePath, line: Int = #line) {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Three processes: an air, and two ordinary programs that find each other on it.
-@Suite("An air and two programs", .timeLimit(.minutes(10)))
+@Suite("An air and two programs", .timeLimit(.minutes(60)))
 struct AirProcessTests {
     @Test("The smallest central uses the smallest peripheral over ble air")
     func smallest() throws {
@@ -28,7 +28,7 @@ struct AirProcessTests {
 }
 
 /// The same with an L2CAP channel, whose streams are on the run loops of the two programs.
-@Suite("An air and a channel", .timeLimit(.minutes(10)))
+@Suite("An air and a channel", .timeLimit(.minutes(60)))
 struct ChannelProcessTests {
     @Test("B-J1, B-J3: 50000 octets there and back over ble air")
     func echo() throws {
@@ -52,7 +52,7 @@ struct ChannelProcessTests {
 }
 
 /// The two lives of a program are two processes, the first of which is killed.
-@Suite("An air and a program that is killed", .timeLimit(.minutes(10)))
+@Suite("An air and a program that is killed", .timeLimit(.minutes(60)))
 struct KilledProcessTests {
     @Test("C8: a killed download is restored by the next process, and goes on from its offset")
     func download() throws {

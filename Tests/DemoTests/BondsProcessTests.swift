@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Bonds outlive the commands that make them, and move from store to store.
-@Suite("An air, pairing and bonds", .timeLimit(.minutes(10)))
+@Suite("An air, pairing and bonds", .timeLimit(.minutes(60)))
 struct BondsProcessTests {
     @Test("pair, then bonds: list, show, export and import in each form, remove")
     func life() throws {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What a shell completes: asked of the shell itself, where it is there.
-@Suite("Shell completion", .timeLimit(.minutes(10)))
+@Suite("Shell completion", .timeLimit(.minutes(60)))
 struct CompletionTests {
     /// What bash offers behind these words, of which the last one is to be completed.
     private func offers(_ words: String...) throws -> Set<String> {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A real radio is looked for in real time, so this is a process of its own: the tests beside it may keep all threads.
-@Suite("The doctor and a real radio", .timeLimit(.minutes(10)))
+@Suite("The doctor and a real radio", .timeLimit(.minutes(60)))
 struct DoctorProcessTests {
     @Test("A radio that cannot be reached is named, with its cure")
     func unreachable() throws {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Files that commands are given, and that are not what they should be.
-@Suite("Files of commands", .timeLimit(.minutes(10)))
+@Suite("Files of commands", .timeLimit(.minutes(60)))
 struct FileTests {
     private let folder = NSTemporaryDirectory() + "/files-\(UUID().uuidString)"
 

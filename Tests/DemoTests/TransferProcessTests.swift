@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// C10, C8: an air, a sender and a receiver that is killed, each a process of its own.
-@Suite("An air and a transfer", .timeLimit(.minutes(10)))
+@Suite("An air and a transfer", .timeLimit(.minutes(60)))
 struct TransferProcessTests {
     @Test("1 MB, 5 % of the messages lost, two broken links, a receiver that is killed: intact, resumed, not restarted")
     func hardships() throws {

@@ -6,7 +6,7 @@ import ProtocolTestKit
 import Synchronization
 import Testing
 
-@Suite("The loop on real time", .timeLimit(.minutes(10)))
+@Suite("The loop on real time", .timeLimit(.minutes(60)))
 struct LoopTests {
     @Test("What is enqueued runs in order on the loop's thread, and all of it before the loop ends")
     func inbox() {
@@ -55,7 +55,7 @@ struct LoopTests {
     }
 }
 
-@Suite("Errands of the loop's thread", .timeLimit(.minutes(10)))
+@Suite("Errands of the loop's thread", .timeLimit(.minutes(60)))
 struct ErrandTests {
     @Test("An errand that waits for the loop does not keep it: a deputy goes on, with the other errands too")
     func deputy() {
@@ -140,7 +140,7 @@ struct ErrandTests {
     }
 }
 
-@Suite("Connecting and listening", .timeLimit(.minutes(10)))
+@Suite("Connecting and listening", .timeLimit(.minutes(60)))
 struct ConnectingTests {
     @Test("Client and server, over TCP and over a Unix socket", arguments: [true, false])
     func ends(isTCP: Bool) throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// What every kind of transport owes its owner. The other side is a bare socket, and the loop runs on the test's own
 /// thread, until what must come has come.
-@Suite("Transports", .timeLimit(.minutes(10)))
+@Suite("Transports", .timeLimit(.minutes(60)))
 struct TransportTests {
     private static let command = hex("01 03 0C 00")
     private static let event = hex("04 0E 04 01 03 0C 00")

@@ -4,7 +4,7 @@ import Storage
 import Testing
 
 /// A process is killed while it writes, again and again, on one and the same file.
-@Suite("Kill", .timeLimit(.minutes(10)))
+@Suite("Kill", .timeLimit(.minutes(60)))
 struct KillTests {
     private static let bank = Schema(
         name: "bank",

@@ -128,7 +128,7 @@ struct AttributeBehaviourTests {
         #expect(scene.app.errors.last?.localizedDescription == "The request is not supported.")
     }
 
-    @Test("B-F12: a configuration descriptor written as a descriptor ends the program", .timeLimit(.minutes(10)))
+    @Test("B-F12: a configuration descriptor written as a descriptor ends the program", .timeLimit(.minutes(60)))
     func configurationDescriptor() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let scene = LockWorld()

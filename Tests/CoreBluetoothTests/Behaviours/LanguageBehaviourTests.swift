@@ -5,7 +5,7 @@ import Testing
 /// Sections M, O and P of the observed behaviour: UUIDs, descriptions, what the language allows.
 @Suite("Behaviour: names, texts, language")
 struct LanguageBehaviourTests {
-    @Test("B-M1: the texts by which a program ends", .timeLimit(.minutes(10)))
+    @Test("B-M1: the texts by which a program ends", .timeLimit(.minutes(60)))
     func texts() async {
         let malformed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = CBUUID(string: "0x1234")

@@ -5,7 +5,7 @@ import Testing
 /// seeds each. Nothing is told that is wrong, nothing is missing, and the next life finds what
 /// `Documentation/StateRestoration.md` says.
 // One after the other, so that other tests with a limit of time have theirs meanwhile.
-@Suite("B-L6: kill at every step", .serialized, .timeLimit(.minutes(10)))
+@Suite("B-L6: kill at every step", .serialized, .timeLimit(.minutes(60)))
 struct KillTests {
     /// A quarter of them at each run of the tests; all with `KILL_SEEDS=100 ./test --filter KillTests`.
     static let seeds: ClosedRange<UInt64> =
