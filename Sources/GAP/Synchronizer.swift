@@ -35,6 +35,8 @@ package struct Synchronizer: ProtocolMachine {
     package enum Input: Equatable, Sendable {
         case follow(DeviceAddress, Parameters)
         case end(DeviceAddress)
+        /// Nothing may be established for a moment. Whoever is wanted is heard again later.
+        case pause
         /// An advertisement told of a train of somebody who is wanted.
         ///
         /// - Parameters:
@@ -96,6 +98,9 @@ package struct Synchronizer: ProtocolMachine {
     /// Whether somebody is wanted who is not followed yet.
     package var isLooking: Bool { entries.contains { $0.train == nil } }
 
+    /// Whether the controller is establishing one, or about to.
+    package var isEstablishing: Bool { attempt != .none || flight != nil }
+
     package var count: Int { entries.count }
 
     /// The train of a device; `nil` if it is not followed yet, or not wanted.
@@ -136,6 +141,9 @@ package struct Synchronizer: ProtocolMachine {
             guard let index = index(of: device) else { return [] }
             if let train = entries.remove(at: index).train { unwanted.append(train.sync) }
             return proceed()
+        case .pause:
+            guard flight == nil, case .open = attempt else { return [] }
+            return cancel()
         case .heard(let device, let advertiser, let interval): return create(device, advertiser, interval)
         case .commandFinished(let outcome): return finish(outcome, at: now)
         case .established(let event): return established(event)

@@ -83,6 +83,11 @@ package final class Host {
     var ownAddress = DeviceAddress(0)
     var addressChange: AddressChange?
     var changeAddressBy: Instant?
+    /// Whom the controller finds by itself, and when that is to be brought up to date.
+    var resolvingList = ResolvingListKeeper()
+    var updateListBy: Instant?
+    /// Until when the pause for a change may last.
+    var pauseUntil: Instant?
     /// Whom the initiator goes on calling after the change.
     var pausedDials: [DeviceAddress] = []
     var pairingAttempts: [(address: DeviceAddress, limiter: AttemptLimiter)] = []
@@ -128,7 +133,11 @@ package final class Host {
         consider(commands.deadline)
         consider(initiator.deadline)
         consider(synchronizer.deadline)
-        if addressChange == nil { consider(changeAddressBy) }
+        if addressChange == nil {
+            consider(changeAddressBy)
+            consider(updateListBy)
+        }
+        consider(pauseUntil)
         for dial in privateDials { consider(dial.until) }
         // By their places, for a link is no small thing to copy.
         for index in links.indices { consider(links[index].deadline) }

@@ -37,13 +37,17 @@ enum CommandOwner {
     case subrate(link: UInt16)
     /// The setting of a private address.
     case privateAddress
+    /// A change of the controller's resolving list.
+    case resolvingList
     case nobody
 
     /// Whether its commands have an extended and a legacy form.
     var speaksExtended: Bool {
         switch self {
         case .scanner, .advertiser, .initiator, .extendedAdvertiser: true
-        case .setup, .synchronizer, .request, .encryption, .tuner, .linkStatus, .subrate, .privateAddress, .nobody:
+        case .setup, .synchronizer, .request, .encryption, .tuner, .linkStatus, .subrate, .privateAddress,
+            .resolvingList,
+            .nobody:
             false
         }
     }
@@ -199,6 +203,9 @@ extension Host {
         pausedDials = []
         addressChange = nil
         changeAddressBy = nil
+        resolvingList = ResolvingListKeeper()
+        updateListBy = nil
+        pauseUntil = nil
         acl = ACLScheduler(bufferCount: 0, bufferLength: 27)
         for index in clients.indices {
             clients[index].scan = nil
@@ -251,6 +258,8 @@ extension Host {
         case .linkStatus(let key, let peer): phyRead(outcome, of: peer, for: key)
         case .subrate(let handle): subrateAsked(outcome, onLink: handle, at: now)
         case .privateAddress: addressSet(outcome, at: now)
+        case .resolvingList:
+            performResolvingList(resolvingList.handle(.commandFinished(outcome), at: now), at: now)
         case .nobody, nil: break
         }
         goOnWithAddressChange(at: now)

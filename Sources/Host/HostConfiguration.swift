@@ -30,6 +30,8 @@ package struct HostConfiguration: Sendable {
     package var ignoresPublicAddress = false
     /// Whether this device shows private addresses, a new one every fifteen minutes.
     package var usesPrivateAddress = false
+    /// Whether the controller finds bonded peers behind private addresses, where it can; if not, this host alone does.
+    package var usesResolvingList = true
     /// How pairings go while no client has a policy of its own.
     package var pairing = PairingPolicy()
     /// How many links may be up. Connects that are pending then wait for the end of one.

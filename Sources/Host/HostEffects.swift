@@ -82,7 +82,7 @@ extension Host {
         guard isOn else { return }
         // An error is about the attempt as central: a peripheral's advertising just goes on.
         guard event.role == .peripheral, event.status == .success else {
-            return performInitiator(initiator.handle(.connectionComplete(event), at: now), at: now)
+            return performInitiator(initiator.handle(.connectionComplete(asCalled(event)), at: now), at: now)
         }
         linkEstablished(event, at: now)
         // Of several sets the next event tells which one it was.

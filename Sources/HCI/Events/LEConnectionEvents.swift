@@ -27,6 +27,9 @@ package struct LEConnectionComplete: LEEvent {
     package var peer = DeviceAddress(0)
     /// Whether the controller found `peer` behind a private address; the first version of the event does not tell.
     package var peerIsIdentity = false
+    /// The private addresses that were on the air, where the second version of the event tells them.
+    package var peerPrivateAddress: DeviceAddress?
+    package var localPrivateAddress: DeviceAddress?
     /// In units of 1.25 ms.
     package var interval: UInt16 = 0
     package var latency: UInt16 = 0
@@ -92,6 +95,8 @@ package struct LEEnhancedConnectionComplete: LEEvent {
         connection.role = role
         connection.peer = peer
         connection.peerIsIdentity = peerIsIdentity
+        if peerResolvablePrivateAddress.value != 0 { connection.peerPrivateAddress = peerResolvablePrivateAddress }
+        if localResolvablePrivateAddress.value != 0 { connection.localPrivateAddress = localResolvablePrivateAddress }
         connection.interval = interval
         connection.latency = latency
         connection.supervisionTimeout = supervisionTimeout

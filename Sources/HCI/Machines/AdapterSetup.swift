@@ -153,10 +153,11 @@ extension AdapterSetup {
         .dataBufferOverflow, .encryptionKeyRefreshComplete, .leMeta,
     ].reduce(0) { $0 | $1.mask }
 
-    /// The LE subevents that this host understands. One of the two about a new connection is enough, and every
-    /// controller has the first. An older controller ignores the bits that it does not know (7.8.1).
+    /// The LE subevents that this host understands. Of the two about a new connection the second is sent where the
+    /// controller has it, for it alone tells the addresses that were on the air (7.7.65.10). An older controller
+    /// ignores the bits that it does not know (7.8.1).
     static let leEventMask: UInt64 = [
-        LESubeventCode.connectionComplete, .advertisingReport, .connectionUpdateComplete,
+        LESubeventCode.connectionComplete, .enhancedConnectionComplete, .advertisingReport, .connectionUpdateComplete,
         .readRemoteFeaturesComplete, .longTermKeyRequest, .remoteConnectionParameterRequest, .dataLengthChange,
         .phyUpdateComplete, .extendedAdvertisingReport, .advertisingSetTerminated, .channelSelectionAlgorithm,
         .subrateChange, .periodicAdvertisingSyncEstablished, .periodicAdvertisingReport, .periodicAdvertisingSyncLost,

@@ -89,6 +89,7 @@ extension Host {
         rememberSubscriptions(to: links[index].attributes.subscribedHandles, onLink: index)
         resolvedAddresses = [:]
         startCaching(onLink: index, at: now)
+        bondsChanged(at: now)
         tellEveryone(.bonded(links[index].peer))
     }
 
@@ -106,11 +107,12 @@ extension Host {
             links[link].security.identity = nil
             if links[link].security.level != nil { endLink(link, at: now) }
         }
+        bondsChanged(at: now)
         tellEveryone(.bondRemoved(peer))
     }
 
     /// - Returns: what was wrong with the bonds; then none was taken.
-    func importBonds(_ records: [BondRecord]) -> HostFailure? {
+    func importBonds(_ records: [BondRecord], at now: Instant) -> HostFailure? {
         let new = records.filter { bondIndex($0.identity) == nil }
         guard bonds.count + new.count <= Self.mostBonds else { return .security(.tooManyBonds) }
         for record in records {
@@ -123,6 +125,7 @@ extension Host {
             tellEveryone(.bonded(record.peer))
         }
         resolvedAddresses = [:]
+        bondsChanged(at: now)
         return nil
     }
 

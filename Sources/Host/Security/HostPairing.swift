@@ -26,7 +26,7 @@ extension Host {
             removeBond(of: peer, at: now)
             finish(key, .success(.done))
         case .importBonds(let records):
-            if let failure = importBonds(records) { fail(key, failure) } else { finish(key, .success(.done)) }
+            if let failure = importBonds(records, at: now) { fail(key, failure) } else { finish(key, .success(.done)) }
         case .makeOutOfBandData:
             var random = randomness.generator()
             let given = OutOfBandData.Given(

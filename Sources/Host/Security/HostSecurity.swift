@@ -18,7 +18,8 @@ extension Host {
         let record = index.map { bonds[$0] }
         let role = event.role == .central ? SecurityManager.Role.central : .peripheral
         let manager = SecurityManager(
-            role: role, local: ownAddress, remote: event.peer,
+            // The addresses that were on the air: Core 6.0, Vol 3, Part H, 2.3.5.6.
+            role: role, local: event.localPrivateAddress ?? ownAddress, remote: event.peerPrivateAddress ?? event.peer,
             configuration: securityConfiguration(for: record?.peer ?? PeerID(event.peer)), bond: record?.bond,
             attempts: attempts(of: record?.identity ?? event.peer), random: randomness.generator())
         return LinkGuard(manager: manager, identity: record?.identity)

@@ -43,10 +43,10 @@ struct PrivacyTests {
         """
         GAP/DISC/RPA/BV-01-C, GAP/CONN/PRDA/BV-02-C, GAP/PRIV/CONN/BV-10-C, GAP/CONN/GCEP/BV-06-C: a bonded peripheral \
         keeps its name for the clients, whatever address it shows — B168
-        """
+        """, arguments: [true, false]
     )
-    func peripheralIsKnown() throws {
-        let scene = SecureScene(privateLock: true)
+    func peripheralIsKnown(byTheController: Bool) throws {
+        let scene = SecureScene(privateLock: true, usesResolvingList: byTheController)
         let lock = try find(scene)
         #expect(scene.phone.answer(.connect(lock)) == .success(.connected(mtu: 517)))
         let value = HostAnswer.value(SecureScene.value)
@@ -84,9 +84,11 @@ struct PrivacyTests {
         #expect(scene.bonds(of: scene.lock).map(\.peer) == known)
     }
 
-    @Test("GAP/CONN/DCEP/BV-06-C: a pending connection to a bonded peripheral survives the change of its address")
-    func pendingConnection() throws {
-        let scene = SecureScene(privateLock: true)
+    @Test(
+        "GAP/CONN/DCEP/BV-06-C: a pending connection to a bonded peripheral survives the change of its address",
+        arguments: [true, false])
+    func pendingConnection(byTheController: Bool) throws {
+        let scene = SecureScene(privateLock: true, usesResolvingList: byTheController)
         let lock = try find(scene)
         _ = scene.phone.answer(.connect(lock))
         _ = scene.phone.answer(.read(lock, scene.characteristic))

@@ -32,13 +32,16 @@ final class SecureScene {
     private var typing: (client: TestClient, id: PairingQuestionID)?
 
     init(
-        seed: UInt64 = 1, privatePhone: Bool = false, privateLock: Bool = false,
+        seed: UInt64 = 1, privatePhone: Bool = false, privateLock: Bool = false, usesResolvingList: Bool = true,
         phone phoneCapability: IOCapability? = nil, lock lockCapability: IOCapability? = nil,
         _ change: (inout PairingPolicy) -> Void = { _ in }
     ) {
         world = TestWorld(seed: seed)
         lock = world.device("lock", at: 2) { $0.usesPrivateAddress = privateLock }
-        phone = world.device("phone") { $0.usesPrivateAddress = privatePhone }
+        phone = world.device("phone") {
+            $0.usesPrivateAddress = privatePhone
+            $0.usesResolvingList = usesResolvingList
+        }
         lock.onQuestion = { [unowned self] in lockAnswers($0) }
         phone.onQuestion = { [unowned self] event in person(event, isPhone: true) }
         publish()
