@@ -64,13 +64,13 @@ package struct ScalePage {
             grows with them; a scanner in the midst. Memory at the end: \(last.text(digits: 0)) MiB.
 
             An event is what there is to deal with: a deadline of a device or of the air, a reception, a packet in the
-            way of a reception. What one costs is the plot's blue line, and it does not rise with the number of devices.
-            A packet brings the more of them the denser the air is: within some 470 m a packet can be in another's way,
-            so that a world is about as dense as it gets from a few thousand devices on.
+            way of a reception. The plot's blue line is what one costs. A packet brings the more of them the denser the
+            air is: within some 470 m a packet can be in another's way, so that a world is about as dense as it gets
+            from a few thousand devices on. Those that come in addition are cheap ones, which draws the blue line down.
 
-            The last column, and the grey line, is of the same devices a kilometre apart, where nobody hears anybody:
-            by as much as that line rises, the devices' memory, some \(kilobytes(last, memory)) kB each, does not fit
-            the processor's cache any more.
+            The last column, and the grey line, is of the same devices a kilometre apart, where nobody hears anybody and
+            the events are of the same kinds at every number: by as much as that line rises, the devices' memory, some
+            \(kilobytes(last, memory)) kB each, does not fit the processor's cache any more.
 
             ![Cost of an event against the number of devices](Scale.svg)
 
