@@ -31,8 +31,7 @@ extension Host {
             switch effect {
             case .command(let packet): submit(packet, for: .initiator, at: now)
             case .connected(let event): linkEstablished(event, at: now)
-            case .unwanted(let event):
-                submit(Disconnect(handle: event.handle, reason: .remoteUserTerminated).packet, for: .nobody, at: now)
+            case .unwanted(let event): endUnwanted(event, at: now)
             case .failed(let address, let failure):
                 let peer = dialled.first { $0.value == address }?.key ?? PeerID(address)
                 stopDialling(peer, at: now)
@@ -59,16 +58,7 @@ extension Host {
             }
             replaceLink(old, at: now)
         }
-        acl.addLink(event.handle)
-        links.append(
-            Link(
-                handle: event.handle, peer: peer, role: event.role,
-                signalling: Signalling(role: event.role == .central ? .central : .peripheral),
-                attributes: GATTConnection(ownRxMTU: Int(configuration.preferredMTU)),
-                security: makeGuard(for: event, bond: bond), tuner: makeTuner(for: event),
-                timing: LinkTiming(
-                    interval: event.interval, latency: event.latency, supervisionTimeout: event.supervisionTimeout)))
-        links[links.count - 1].signalling.offers = offers
+        addLink(event, to: peer, bond: bond)
         know(peer) { $0.isConnected = true }
         // A peer that connects to this host may be one that a client waits for.
         stopDialling(peer, at: now)
@@ -79,6 +69,32 @@ extension Host {
         guard isHeld(peer), let index = linkIndex(handle: event.handle) else { return }
         links[index].reportBy = now.advanced(by: configuration.patienceForMTU)
         start(.exchangeMTU, purpose: .exchangeMTU, onLink: index, at: now)
+    }
+
+    private func addLink(_ event: LEConnectionComplete, to peer: PeerID, bond: Int?) {
+        acl.addLink(event.handle)
+        links.append(
+            Link(
+                handle: event.handle, peer: peer, role: event.role,
+                signalling: Signalling(role: event.role == .central ? .central : .peripheral),
+                attributes: GATTConnection(ownRxMTU: Int(configuration.preferredMTU)),
+                security: makeGuard(for: event, bond: bond), tuner: makeTuner(for: event),
+                timing: LinkTiming(
+                    interval: event.interval, latency: event.latency, supervisionTimeout: event.supervisionTimeout)))
+        links[links.count - 1].signalling.offers = offers
+    }
+
+    /// Ends a link that came about while its attempt was being called off. It is among the links while it ends, so
+    /// that whoever asks for the peer meanwhile waits for that: the controller takes no second link to a peer.
+    private func endUnwanted(_ event: LEConnectionComplete, at now: Instant) {
+        guard linkIndex(handle: event.handle) == nil else { return }
+        let bond = bondIndex(behind: event.peer)
+        let peer = bond.map { bonds[$0].peer } ?? PeerID(event.peer)
+        let hasOther = linkIndex(of: peer) != nil
+        addLink(event, to: peer, bond: bond)
+        endLink(links.count - 1, at: now)
+        // What is told of the peer is about the link that it has as a central.
+        links[links.count - 1].isReplaced = hasOther
     }
 
     /// Whether a link to a peer that has connected anew is over. Two devices may also have connected to each other at

@@ -57,7 +57,7 @@ struct Link {
     var disconnects: [RequestKey] = []
     var isEnding: Bool { endingSince != nil }
     var endingSince: Instant?
-    /// The peer has a newer link, so this one is dead, though its supervision timeout has yet to say so.
+    /// The peer has another link, so this one is dead, though the controller has yet to say so.
     var isReplaced = false
     /// Why the host itself ends the link, to be told instead of the controller's reason.
     var endReason: HostFailure?

@@ -50,6 +50,43 @@ struct LinkLifeTests {
         #expect(!told.contains { if case .disconnected = $0 { true } else { false } })
     }
 
+    /// While CONNECT_IND is on the air, LE Create Connection Cancel is refused (Core 6.0, Vol 4, Part E, 7.8.13), and a
+    /// link comes about that nobody wants. Until it has ended, the controller takes no new attempt (0x0B, 7.8.12).
+    @Test("Who calls an attempt off too late, and asks for the peer at once, gets the next link")
+    func askedWhileUnwanted() {
+        func links(of client: TestClient) -> Int {
+            var count = 0
+            client.device.withHost { count = $0.holdings.links }
+            return count
+        }
+        func scene() -> (world: TestWorld, peripheral: TestClient, central: TestClient) {
+            let world = TestWorld()
+            let peripheral = world.device("peripheral", at: 2)
+            let central = world.device("central")
+            _ = peripheral.answer(.startAdvertising(AdvertisementContent(localName: "Peri")))
+            return (world, peripheral, central)
+        }
+        let step = Duration.microseconds(50)
+        let first = scene()
+        first.central.ask(.connect(first.peripheral.peer))
+        var steps = 0
+        while links(of: first.central) == 0, steps < 10_000 {
+            first.world.run(step)
+            steps += 1
+        }
+        let (world, peripheral, central) = scene()
+        central.ask(.connect(peripheral.peer))
+        world.run(step * (steps - 3))
+        let disconnect = central.ask(.disconnect(peripheral.peer))
+        world.run(step * 3)
+        #expect(central.answers(disconnect) == [.success(.done)])
+        #expect(links(of: central) == 1, "the link came about all the same")
+        central.clear()
+        #expect(central.answer(.connect(peripheral.peer)) == .success(.connected(mtu: 517)))
+        world.run(.seconds(3))
+        #expect(!central.events.contains { if case .disconnected = $0.event { true } else { false } })
+    }
+
     @Test("A peer that connects anew has left its link before: that one's users are told, at once")
     func replaced() {
         _ = central.answer(.connect(peripheral.peer))

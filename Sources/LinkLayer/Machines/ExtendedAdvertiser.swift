@@ -54,14 +54,21 @@ package struct ExtendedAdvertiser: Sendable {
     /// Events that have taken place.
     package private(set) var events = 0
     private var generator: SeededGenerator
-    private var state = State.idle
+    private var state = State.idle { didSet { if case .over = state { nextStart = nil } } }
     private var channelIndex = 0
     private var auxiliaryChannel: UInt8 = 0
     private var auxiliaryStart = Instant()
     /// What of the data follows in further packets.
     private var rest: ArraySlice<UInt8> = []
     private var next: AuxiliaryPointer?
-    private var nextEvent: Instant
+    private var nextEvent: Instant { didSet { plan() } }
+
+    // Both are asked for far more often than they change. A property that is computed is asked by a copy of it all.
+
+    /// When the next event wants to begin; `nil` when there will be none.
+    package private(set) var nextStart: Instant?
+    /// How long one event may take.
+    package private(set) var eventTime = Duration.zero
 
     /// From the end of a packet to the start of the auxiliary one that it points to, at least: `T_MAFS`. 4.1.2.
     static let auxiliarySpace = Duration.microseconds(300)
@@ -70,18 +77,21 @@ package struct ExtendedAdvertiser: Sendable {
         self.parameters = parameters
         self.generator = generator
         nextEvent = now
+        plan()
     }
 
-    package mutating func update(_ change: (inout Parameters) -> Void) { change(&parameters) }
-
-    /// When the next event wants to begin; `nil` when there will be none.
-    package var nextStart: Instant? {
-        if case .over = state { return nil }
-        return parameters.expiry.map { min($0, nextEvent) } ?? nextEvent
+    package mutating func update(_ change: (inout Parameters) -> Void) {
+        change(&parameters)
+        plan()
     }
 
-    /// How long one event may take.
-    package var eventTime: Duration {
+    private mutating func plan() {
+        eventTime = longestEvent
+        if case .over = state { return }
+        nextStart = parameters.expiry.map { min($0, nextEvent) } ?? nextEvent
+    }
+
+    private var longestEvent: Duration {
         let announcement = parameters.primary.duration(payloadCount: 18) + AirTiming.interFrameSpace
         let packets = 1 + max(parameters.data.count, parameters.scanResponse.count) / 240
         let auxiliary = parameters.secondary.duration(payloadCount: min(255, parameters.data.count + 20))
