@@ -13,3 +13,19 @@ package struct Instant: InstantProtocol, Hashable, Sendable {
     package func duration(to other: Instant) -> Duration { other.sinceStart - sinceStart }
     package static func < (left: Instant, right: Instant) -> Bool { left.sinceStart < right.sinceStart }
 }
+
+extension Duration {
+    // The library's own operators are generic and not specialised, which costs several times as much.
+
+    package static func microseconds(_ count: Int) -> Duration {
+        Duration(attoseconds: Int128(count) * 1_000_000_000_000)
+    }
+
+    package static func * (duration: Duration, count: Int) -> Duration {
+        Duration(attoseconds: duration.attoseconds * Int128(count))
+    }
+
+    package static func / (duration: Duration, count: Int) -> Duration {
+        Duration(attoseconds: duration.attoseconds / Int128(count))
+    }
+}

@@ -22,7 +22,7 @@ final class AdvertisingSet {
     /// `nil` until the host has said anything of it.
     var periodic: PeriodicSettings?
     /// While it advertises periodically.
-    var train: PeriodicTrain?
+    var train: Running<PeriodicTrain>?
 
     init(handle: UInt8?) { self.handle = handle }
 }
@@ -35,28 +35,50 @@ final class AdvertisingMachine {
     private var legacy: Advertiser?
     private var extended: ExtendedAdvertiser?
 
-    init(_ legacy: Advertiser) { self.legacy = legacy }
-    init(_ extended: ExtendedAdvertiser) { self.extended = extended }
-
-    var nextStart: Instant? { legacy != nil ? legacy!.nextStart : extended?.nextStart }
+    let isExtended: Bool
+    /// How a link begins that comes of it.
+    let mode: RadioMode
+    let usesPrivateAddress: Bool
+    // Whoever looks for what is due asks for these all the time.
+    private(set) var nextStart: Instant?
     /// How long one event may take.
-    var eventTime: Duration { legacy != nil ? legacy!.eventTime : extended?.eventTime ?? .zero }
+    private(set) var eventTime = Duration.zero
+
+    init(_ advertiser: Advertiser) {
+        legacy = advertiser
+        isExtended = false
+        mode = .le1M
+        usesPrivateAddress = advertiser.usesPrivateAddress
+        noteTimes()
+    }
+
+    init(_ advertiser: ExtendedAdvertiser) {
+        extended = advertiser
+        isExtended = true
+        mode = advertiser.parameters.secondary
+        usesPrivateAddress = advertiser.parameters.usesPrivateAddress
+        noteTimes()
+    }
+
+    private func noteTimes() {
+        nextStart = isExtended ? extended?.nextStart : legacy?.nextStart
+        eventTime = (isExtended ? extended?.eventTime : legacy?.eventTime) ?? .zero
+    }
+
     /// Events that have taken place.
     var events: Int { legacy?.events ?? extended?.events ?? 0 }
-    var usesPrivateAddress: Bool { legacy?.usesPrivateAddress ?? extended?.parameters.usesPrivateAddress ?? false }
-    /// How a link begins that comes of it.
-    var mode: RadioMode { extended?.parameters.secondary ?? .le1M }
-    var isExtended: Bool { extended != nil }
 
     func handle(_ input: RadioInput, at now: Instant, reports: inout [Advertiser.Report]) -> RadioOrder {
-        legacy?.handle(input, at: now, reports: &reports) ?? extended?.handle(input, at: now, reports: &reports)
-            ?? .release
+        defer { noteTimes() }
+        return legacy?.handle(input, at: now, reports: &reports)
+            ?? extended?.handle(input, at: now, reports: &reports) ?? .release
     }
 
     /// What an advertisement tells of the set's periodic advertising.
     func setTrain(_ train: PeriodicTrain?) { extended?.update { $0.train = train } }
 
     func setAddresses(own: DeviceAddress, target: DeviceAddress?, resolvingList: ResolvingList) {
+        defer { noteTimes() }
         legacy?.setAddresses(own: own, target: target, resolvingList: resolvingList)
         extended?.update {
             $0.address = own
@@ -66,6 +88,7 @@ final class AdvertisingMachine {
     }
 
     func setContent(of set: AdvertisingSet) {
+        defer { noteTimes() }
         legacy?.setData(set.data)
         legacy?.setScanResponse(set.scanResponse)
         extended?.update {

@@ -12,8 +12,6 @@ import LinkLayer
 extension VirtualController {
     /// Hands the radio to whoever is due.
     func arbitrate(at now: Instant) {
-        // The usual case by far: the only link is in the middle of its event.
-        if case .link = holder, links.count == 1, !hasPunctual { return }
         var index = 0
         while index < links.count {
             let link = links[index]
@@ -27,7 +25,7 @@ extension VirtualController {
         while let next = nextInBackground(at: now) {
             if case .nobody = holder {} else { revoke(at: now) }
             isImpatient = overdue(next, at: now) > Self.patience
-            if case .advertiser(let set) = next, let train = set.train { set.machine?.setTrain(train) }
+            if case .advertiser(let set) = next, let train = set.train { set.machine?.setTrain(train.machine) }
             holder = next
             feed(.granted(limit: nil), at: now)
         }
@@ -71,7 +69,7 @@ extension VirtualController {
         case .link: return false
         case .advertiser, .train, .sync: return !isImpatient || !canWait
         // A CONNECT_IND on the air is half a connection.
-        case .initiator: return initiator?.isOffering != true || !canWait
+        case .initiator: return initiator?.machine.isOffering != true || !canWait
         }
     }
 
@@ -119,13 +117,13 @@ extension VirtualController {
     private func nextInBackground(at now: Instant) -> Holder? {
         switch holder {
         case .advertiser, .link, .train, .sync: return nil
-        case .initiator where initiator?.isOffering == true: return nil
+        case .initiator where initiator?.machine.isOffering == true: return nil
         case .nobody, .scanner, .initiator: break
         }
         if let set = nextSet(at: now) { return .advertiser(set) }
         guard case .nobody = holder else { return nil }
-        let scan = scanner.flatMap { $0.nextStart <= now ? $0.nextStart : nil }
-        let initiate = initiator?.nextStart.flatMap { $0 <= now ? $0 : nil }
+        let scan = scanner.flatMap { $0.machine.nextStart <= now ? $0.machine.nextStart : nil }
+        let initiate = initiator?.machine.nextStart.flatMap { $0 <= now ? $0 : nil }
         switch (scan, initiate) {
         case (nil, nil): return nil
         case (_?, nil): return .scanner
@@ -208,8 +206,8 @@ extension VirtualController {
             earliest = Self.earlier(earliest, nextAdvertising(after: now))
         case .nobody:
             earliest = Self.earlier(earliest, nextAdvertising(after: now))
-            earliest = Self.earlier(earliest, Self.later(than: now, scanner?.nextStart))
-            earliest = Self.earlier(earliest, Self.later(than: now, initiator?.nextStart))
+            earliest = Self.earlier(earliest, Self.later(than: now, scanner?.machine.nextStart))
+            earliest = Self.earlier(earliest, Self.later(than: now, initiator?.machine.nextStart))
         }
         return earliest
     }

@@ -15,7 +15,7 @@ struct ScanSchedule {
     /// When it ends, or begins again.
     var next: Instant
     /// The scanner that waits for the next period.
-    var paused: Scanner?
+    var paused: Running<Scanner>?
 }
 
 extension VirtualController {
@@ -75,12 +75,12 @@ extension VirtualController {
             schedule.paused = nil
             schedule.next = now.advanced(by: schedule.duration)
             scanner = paused
-            if schedule.filtersDuplicates == 2 { scanner?.forgetDuplicates() }
+            if schedule.filtersDuplicates == 2 { scanner?.machine.forgetDuplicates() }
         } else {
             schedule.paused = scanner
             schedule.next = now.advanced(by: period - schedule.duration)
             stopScanning()
-            schedule.paused?.pause()
+            schedule.paused?.machine.pause()
         }
         scanSchedule = schedule
     }

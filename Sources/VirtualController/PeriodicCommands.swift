@@ -77,7 +77,7 @@ extension VirtualController {
         settings.dataIdentifier = (settings.dataIdentifier &+ 1) & 0x0FFF
         if settings.isEnabled {
             let parameters = try fittingParameters(of: set, settings)
-            set.train?.update { $0 = parameters }
+            set.train?.machine.update { $0 = parameters }
         }
         set.periodic = settings
     }
@@ -102,14 +102,15 @@ extension VirtualController {
         settings.isEnabled = true
         let parameters = try fittingParameters(of: set, settings)
         set.periodic = settings
-        set.train?.update { $0 = parameters }
+        set.train?.machine.update { $0 = parameters }
         startTrain(of: set, at: now)
     }
 
     /// Begins the train of a set that advertises, if the host wants one.
     func startTrain(of set: AdvertisingSet, at now: Instant) {
         guard let settings = set.periodic, settings.isEnabled, set.machine != nil, set.train == nil else { return }
-        set.train = PeriodicTrain(trainParameters(of: set, settings), generator: generator.split(), at: now)
+        set.train = Running(
+            PeriodicTrain(trainParameters(of: set, settings), generator: generator.split(), at: now))
     }
 
     /// An event must end before the next one begins. 7.8.62, 7.8.63.

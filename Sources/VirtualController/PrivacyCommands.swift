@@ -88,8 +88,8 @@ extension VirtualController {
     // MARK: Renewal, Vol 6, Part B, 6.1
 
     var showsPrivateAddress: Bool {
-        sets.contains { $0.machine?.usesPrivateAddress == true } || scanner?.usesPrivateAddress == true
-            || initiator?.usesPrivateAddress == true
+        sets.contains { $0.machine?.usesPrivateAddress == true } || scanner?.machine.usesPrivateAddress == true
+            || initiator?.machine.usesPrivateAddress == true
     }
 
     var addressRenewal: Instant { settings.lastRenewal.advanced(by: settings.privateAddressTimeout) }
@@ -101,8 +101,8 @@ extension VirtualController {
         for index in settings.resolvingList.entries.indices {
             settings.resolvingList.renew(at: index, using: &generator)
         }
-        scanner?.resolvingList = settings.resolvingList
-        initiator?.resolvingList = settings.resolvingList
+        scanner?.machine.resolvingList = settings.resolvingList
+        initiator?.machine.resolvingList = settings.resolvingList
         for set in sets where set.machine?.usesPrivateAddress == true {
             guard let own = try? ownAddress(of: set) else { continue }
             let addresses = addresses(of: set, own: own)

@@ -15,7 +15,7 @@ extension VirtualController {
     var nextPunctual: Instant? {
         var earliest: Instant?
         for set in sets {
-            guard let start = set.train?.nextStart, !holds(set) else { continue }
+            guard let start = set.train?.machine.nextStart, !holds(set) else { continue }
             earliest = earliest.map { min($0, start) } ?? start
         }
         for sync in syncs where !holds(sync) {
@@ -37,13 +37,14 @@ extension VirtualController {
     func servePunctual(at now: Instant) {
         guard hasPunctual else { return }
         for set in sets where !holds(set) {
-            guard let train = set.train, train.nextStart <= now else { continue }
+            guard let start = set.train?.machine.nextStart, start <= now else { continue }
             // Whoever listens does so around the time that was told.
-            let isInTime = train.nextStart.duration(to: now) <= AirTiming.sleepClockJitter
-            if isInTime, mayTakeRadio(for: train.eventTime, missed: train.missed, at: now) {
-                take(.train(set), missed: train.missed, at: now)
+            let isInTime = start.duration(to: now) <= AirTiming.sleepClockJitter
+            let (eventTime, missed) = (set.train?.machine.eventTime ?? .zero, set.train?.machine.missed ?? 0)
+            if isInTime, mayTakeRadio(for: eventTime, missed: missed, at: now) {
+                take(.train(set), missed: missed, at: now)
             } else {
-                while let start = set.train?.nextStart, start <= now { set.train?.skipEvent() }
+                while let start = set.train?.machine.nextStart, start <= now { set.train?.machine.skipEvent() }
             }
         }
         for sync in syncs where !holds(sync) && sync.machine.nextStart <= now {
@@ -59,7 +60,7 @@ extension VirtualController {
     private func mayTakeRadio(for eventTime: Duration, missed: Int, at now: Instant) -> Bool {
         switch holder {
         case .nobody, .scanner: break
-        case .initiator where initiator?.isOffering != true: break
+        case .initiator where initiator?.machine.isOffering != true: break
         case .initiator, .advertiser, .link, .train, .sync: return false
         }
         return missed >= Self.mostMissed || fitsLinks(eventTime, at: now)

@@ -162,7 +162,7 @@ extension VirtualController {
 
     /// Tells the initiator where a new link would be in the way of the others.
     func noteOccupiedTimes() {
-        initiator?.occupied = links.compactMap { link in
+        initiator?.machine.occupied = links.compactMap { link in
             link.connection.nextStart.map {
                 Initiator.Occupied(anchor: $0, interval: link.connection.timing.intervalDuration)
             }

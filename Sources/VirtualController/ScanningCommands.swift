@@ -76,7 +76,7 @@ extension VirtualController {
         parameters.reportsUnresolvedTargets = settings.scanning.filterPolicy & 0b10 != 0
         parameters.filtersDuplicates = filtersDuplicates
         if settings.scanning.filterPolicy & 0b01 != 0 { parameters.advertisersAllowed = settings.acceptList }
-        scanner = Scanner(parameters, generator: generator.split(), at: now)
+        scanner = Running(Scanner(parameters, generator: generator.split(), at: now))
         noteWhetherTrainsMatter()
     }
 
@@ -127,7 +127,7 @@ extension VirtualController {
             }
             parameters.peers = [command.peer]
         }
-        let initiator = Initiator(parameters, generator: generator.split(), at: now)
+        let initiator = Running(Initiator(parameters, generator: generator.split(), at: now))
         return {
             self.initiatorUsesAcceptList = command.usesFilterAcceptList
             self.initiator = initiator
@@ -160,7 +160,7 @@ extension VirtualController {
     private func cancelConnection(_ parameters: ArraySlice<UInt8>) {
         var wasPending = false
         run(LECreateConnectionCancel.self, parameters) { _ throws(HCIErrorCode) in
-            guard let initiator = self.initiator, !initiator.isOffering else { throw .commandDisallowed }
+            guard let initiator = self.initiator, !initiator.machine.isOffering else { throw .commandDisallowed }
             wasPending = true
         }
         guard wasPending else { return }

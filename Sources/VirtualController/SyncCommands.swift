@@ -151,14 +151,14 @@ extension VirtualController {
     /// The scanner looks out for trains only while one is waited for and has not been found.
     func noteWhetherTrainsMatter() {
         let matters = pendingSync != nil && syncs.allSatisfy(\.machine.isEstablished)
-        scanner?.noticesTrains = matters
-        scanSchedule?.paused?.noticesTrains = matters
+        scanner?.machine.noticesTrains = matters
+        scanSchedule?.paused?.machine.noticesTrains = matters
     }
 
     /// What the scanner has heard of trains.
     func dealWithTrains() {
-        guard let sightings = scanner?.trains, !sightings.isEmpty else { return }
-        scanner?.trains.removeAll(keepingCapacity: true)
+        guard let sightings = scanner?.machine.trains, !sightings.isEmpty else { return }
+        scanner?.machine.trains.removeAll(keepingCapacity: true)
         for sighting in sightings {
             let found = PeriodicAdvertiser(
                 address: sighting.advertiser.address, identifier: sighting.setIdentifier)

@@ -49,20 +49,23 @@ package final class VirtualController {
     // What is looked at with each packet stands first and together: of many controllers, little else is in the cache.
 
     unowned let surroundings: any ControllerSurroundings
-    var holder = Holder.nobody
+    var holder = Holder.nobody { didSet { needsArbitration = true } }
     var radio = RadioState.idle
     /// When ``wake(at:)`` must be called.
     package private(set) var deadline: Instant?
     /// The same, if the radio had nothing to wait for.
     private var deadlineBesidesRadio: Instant?
+    /// Whether the host has spoken, or somebody has come or gone who wants the radio, since it was last decided who
+    /// has it.
+    private var needsArbitration = true
     /// Whether the holder has waited for so long that links which can wait do.
     var isImpatient = false
     /// In the order in which the host made them.
-    var sets: [AdvertisingSet] = []
+    var sets: [AdvertisingSet] = [] { didSet { needsArbitration = true } }
     /// In the order of their handles.
-    var links: [Link] = []
+    var links: [Link] = [] { didSet { needsArbitration = true } }
     /// The trains that are followed; at most one of them has not been established yet.
-    var syncs: [FollowedTrain] = []
+    var syncs: [FollowedTrain] = [] { didSet { needsArbitration = true } }
     var scanSchedule: ScanSchedule?
     /// Packets of the host that the peers have not acknowledged yet.
     var heldPackets = 0
@@ -75,8 +78,8 @@ package final class VirtualController {
     var syncReports: [PeriodicSync.Report] = []
 
     private var armedFrame: RadioFrame?
-    var scanner: Scanner?
-    var initiator: Initiator?
+    var scanner: Running<Scanner>?
+    var initiator: Running<Initiator>?
     var initiatorUsesAcceptList = false
     /// The synchronization that the host waits for.
     var pendingSync: LEPeriodicAdvertisingCreateSync?
@@ -104,6 +107,7 @@ package final class VirtualController {
     /// Takes one HCI packet from the host, in its H4 form.
     package func receive(_ packet: [UInt8], at now: Instant) {
         take(packet, at: now)
+        needsArbitration = true
         settle(at: now)
     }
 
@@ -170,16 +174,16 @@ package final class VirtualController {
             perform(set.machine?.handle(input, at: now, reports: &advertiserReports) ?? .release, at: now)
             if !advertiserReports.isEmpty { dealWith(&advertiserReports, of: set, at: now) }
         case .scanner:
-            perform(scanner?.handle(input, at: now, reports: &scannerReports) ?? .release, at: now)
+            perform(scanner?.machine.handle(input, at: now, reports: &scannerReports) ?? .release, at: now)
             if !scannerReports.isEmpty { dealWithScanner(&scannerReports) }
             if pendingSync != nil { dealWithTrains() }
         case .train(let set):
-            perform(set.train?.handle(input, at: now) ?? .release, at: now)
+            perform(set.train?.machine.handle(input, at: now) ?? .release, at: now)
         case .sync(let sync):
             perform(sync.machine.handle(input, at: now, reports: &syncReports), at: now)
             if !syncReports.isEmpty { dealWith(sync) }
         case .initiator:
-            perform(initiator?.handle(input, at: now, reports: &initiatorReports) ?? .release, at: now)
+            perform(initiator?.machine.handle(input, at: now, reports: &initiatorReports) ?? .release, at: now)
             if !initiatorReports.isEmpty { dealWithInitiator(&initiatorReports, at: now) }
         case .link(let link):
             perform(link.connection.handle(input, at: now, reports: &linkReports), at: now)
@@ -219,13 +223,27 @@ package final class VirtualController {
     }
 
     private func settle(at now: Instant) {
-        arbitrate(at: now)
-        let others = nextDeadline(at: now)
-        deadlineBesidesRadio = others
+        if !isUndisturbed(at: now) {
+            arbitrate(at: now)
+            needsArbitration = false
+            deadlineBesidesRadio = nextDeadline(at: now)
+        }
+        let others = deadlineBesidesRadio
         switch radio {
         case .armed(let start): deadline = others.map { min($0, start) } ?? start
         case .listening(let end): deadline = others.map { min($0, end) } ?? end
         case .idle, .transmitting, .receiving: deadline = others
+        }
+    }
+
+    /// Whether the holder of the radio goes on with what it does, and nobody else is due: the usual case by far. What
+    /// happens on a link may move its own deadline, but not to before the end of the event.
+    private func isUndisturbed(at now: Instant) -> Bool {
+        guard !needsArbitration, deadlineBesidesRadio.map({ now < $0 }) ?? true else { return false }
+        switch holder {
+        case .scanner, .advertiser, .train, .sync, .link: return true
+        // Whether an initiator may be interrupted changes on its way.
+        case .nobody, .initiator: return false
         }
     }
 }

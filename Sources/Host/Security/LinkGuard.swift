@@ -32,5 +32,8 @@ struct LinkGuard {
     /// How the link is protected; `nil` in the clear.
     var level: LinkSecurity? { manager.security }
 
-    var deadline: Instant? { [manager.deadline, encryptBy].compactMap { $0 }.min() }
+    var deadline: Instant? {
+        guard let encryptBy else { return manager.deadline }
+        return manager.deadline.map { min($0, encryptBy) } ?? encryptBy
+    }
 }

@@ -82,8 +82,11 @@ package struct Initiator: Sendable {
     package var resolvingList: ResolvingList
     private let parameters: Parameters
     private var generator: SeededGenerator
-    private var state = State.idle
-    private var windows: ScanWindows
+    private var state = State.idle { didSet { noteState() } }
+    private var windows: ScanWindows { didSet { noteState() } }
+    package private(set) var nextStart: Instant?
+    /// Whether the offer is being made, so that cancelling comes too late.
+    package private(set) var isOffering = false
     private var window: ScanWindow { windows.current }
     /// The links of this device as they are now; its owner keeps it up to date.
     package var occupied: [Occupied] = []
@@ -95,18 +98,16 @@ package struct Initiator: Sendable {
         resolvingList = parameters.resolvingList
         windows = ScanWindows(
             parameters.listening.map { ScanWindow(phy: $0.phy, interval: $0.interval, window: $0.window, at: now) })
+        noteState()
     }
 
-    package var nextStart: Instant? {
-        if case .over = state { nil } else { windows.start }
-    }
-
-    /// Whether the offer is being made, so that cancelling comes too late.
-    package var isOffering: Bool {
-        switch state {
-        case .offering, .hoping: true
-        case .idle, .listening, .following, .over: false
-        }
+    private mutating func noteState() {
+        if case .over = state { nextStart = nil } else { nextStart = windows.start }
+        isOffering =
+            switch state {
+            case .offering, .hoping: true
+            case .idle, .listening, .following, .over: false
+            }
     }
 
     package mutating func handle(_ input: RadioInput, at now: Instant, reports: inout [Report]) -> RadioOrder {

@@ -48,7 +48,9 @@ package struct PeriodicTrain: Sendable {
     /// `paEventCounter` of the event that is next, without wrapping.
     private var event = 0
     /// When that one begins.
-    private var anchor: Instant
+    package private(set) var nextStart: Instant
+    /// How long one event may take.
+    package private(set) var eventTime: Duration
     /// Events in a row that had to be left out.
     package private(set) var missed = 0
 
@@ -60,21 +62,20 @@ package struct PeriodicTrain: Sendable {
         selection = .algorithm2(accessAddress: accessAddress)
         interval = AirTiming.slot * Int(parameters.interval)
         // The announcement comes first, if it can.
-        anchor = now.advanced(by: interval)
+        nextStart = now.advanced(by: interval)
+        eventTime = parameters.eventTime
     }
 
-    package var nextStart: Instant { anchor }
-
-    package mutating func update(_ change: (inout Parameters) -> Void) { change(&parameters) }
-
-    /// How long one event may take.
-    package var eventTime: Duration { parameters.eventTime }
+    package mutating func update(_ change: (inout Parameters) -> Void) {
+        change(&parameters)
+        eventTime = parameters.eventTime
+    }
 
     /// What a packet that begins at `start` says of the train.
     package func info(at start: Instant) -> SyncInfo {
         var info = SyncInfo()
         // The next event may be the one that is going on.
-        var (first, counter) = (anchor, event)
+        var (first, counter) = (nextStart, event)
         while first <= start {
             first = first.advanced(by: interval)
             counter += 1
@@ -96,7 +97,7 @@ package struct PeriodicTrain: Sendable {
     }
 
     private mutating func step() {
-        anchor = anchor.advanced(by: interval)
+        nextStart = nextStart.advanced(by: interval)
         event += 1
     }
 

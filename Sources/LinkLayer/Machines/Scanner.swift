@@ -85,7 +85,9 @@ package struct Scanner: Sendable {
     let parameters: Parameters
     var generator: SeededGenerator
     var state = State.idle
-    private var windows: ScanWindows
+    private var windows: ScanWindows { didSet { nextStart = windows.start } }
+    /// When it wants the radio; in the past if the radio was taken away within a window.
+    package private(set) var nextStart: Instant
     var seen: Set<Sighting> = []
     var backoff = Backoff()
     /// The kind of the advertisement upon which the last request was sent.
@@ -98,10 +100,8 @@ package struct Scanner: Sendable {
         resolvingList = parameters.resolvingList
         windows = ScanWindows(
             parameters.listening.map { ScanWindow(phy: $0.phy, interval: $0.interval, window: $0.window, at: now) })
+        nextStart = windows.start
     }
-
-    /// When it wants the radio; in the past if the radio was taken away within a window.
-    package var nextStart: Instant { windows.start }
 
     var window: ScanWindow { windows.current }
     /// Whether it asks on the PHY that it listens to.
