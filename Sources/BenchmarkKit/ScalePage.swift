@@ -26,9 +26,15 @@ package struct ScalePage {
         plot = Self.plot([curve, lonely])
     }
 
+    /// One point of a line of the plot.
+    package static func point(_ count: Int, isApart: Bool, onMeasurement: (Measurement) -> Void) {
+        _ = curve(
+            counts: [count], area: isApart ? lonelyArea : area, name: isApart ? "lonely_" : "",
+            onMeasurement: onMeasurement)
+    }
+
     /// What worlds cost that grow with their advertisers.
-    @discardableResult
-    package static func curve(
+    private static func curve(
         counts: [Int], area: Double = area, name: String = "", onMeasurement: (Measurement) -> Void
     ) -> [ScaleBenchmark.Cost] {
         counts.map { count in

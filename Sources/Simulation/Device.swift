@@ -8,16 +8,35 @@ package import VirtualController
 ///
 /// All of it belongs to the thread that runs the world; other threads come in through ``World/enqueue(_:)``.
 package final class Device {
+    // What is looked at with each packet stands first and together: of many devices, little else is in the cache.
+
+    unowned let world: World
+    private var controllerStorage: VirtualController!
+    let controllerParticipant: Int
     /// Counted from 0 in the order in which devices were added; the number of a removed device is given anew.
     package let number: Int
-    package let name: String
-    package let address: DeviceAddress
+    /// Whether it has power.
+    package private(set) var isOnAir = true
+    // What the medium knows of its receiver.
+    var isReceiving = false
+    var phy = RadioPHY.le1M
+    var channel: UInt8?
+    var accessAddress: UInt32 = 0
+    var listenerSquare = 0
+    var listenerPlace = 0
+    /// How many packets it has sent.
+    var transmissions: UInt64 = 0
+    private var movement: Movement?
+    private var restingPosition: Position
+    /// In dBm.
+    var transmitPower: Double
     /// What it adds to or takes from what it sends and hears.
     package var antenna = Antenna() {
         didSet { world.medium.note(power: transmitPower, gain: antenna.gain) }
     }
-    /// Whether it has power.
-    package private(set) var isOnAir = true
+
+    package let name: String
+    package let address: DeviceAddress
     /// Whether it is gone for good, and its number perhaps another device's.
     var isRemoved = false
     package private(set) var host: (any HCIHost)?
@@ -26,32 +45,15 @@ package final class Device {
     /// A fault of the line between host and controller: turns each packet into what arrives in its place.
     package var hciFault: ((_ direction: HCIDirection, _ packet: [UInt8]) -> [[UInt8]])?
 
-    unowned let world: World
     package var owningWorld: World { world }
-    private var controllerStorage: VirtualController!
     private var makeHost: ((_ send: @escaping ([UInt8]) -> Void) -> any HCIHost)?
     /// Counts the hosts, so that what an earlier one sends late goes nowhere.
     private(set) var generation = 0
-    /// In dBm.
-    var transmitPower: Double
     /// Of its controller: how long its data packets may be, and how many it holds.
     let aclLength: UInt16
     let aclCount: UInt8
-    let controllerParticipant: Int
     let hostParticipant: Int
 
-    // What the medium knows of its receiver.
-    var channel: UInt8?
-    var phy = RadioPHY.le1M
-    var accessAddress: UInt32 = 0
-    var listenerSquare = 0
-    var listenerPlace = 0
-    var isReceiving = false
-    /// How many packets it has sent.
-    var transmissions: UInt64 = 0
-
-    private var restingPosition: Position
-    private var movement: Movement?
     /// Counts how often it came to stand somewhere.
     private(set) var moves = 0
 

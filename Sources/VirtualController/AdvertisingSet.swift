@@ -5,6 +5,13 @@ import LinkLayer
 
 /// One advertising set of the host, or what the legacy commands are about.
 final class AdvertisingSet {
+    // What is looked at all the time stands first and together, here as in what follows: of many controllers, little
+    // else is in the cache.
+
+    /// While it advertises.
+    var machine: AdvertisingMachine?
+    /// While it advertises periodically.
+    var train: Running<PeriodicTrain>?
     /// `nil` for the legacy commands.
     let handle: UInt8?
     var parameters = LESetExtendedAdvertisingParameters()
@@ -17,12 +24,8 @@ final class AdvertisingSet {
     var isScanResponseWhole = true
     /// DID of the data: 12 bits.
     var dataIdentifier: UInt16 = 0
-    /// While it advertises.
-    var machine: AdvertisingMachine?
     /// `nil` until the host has said anything of it.
     var periodic: PeriodicSettings?
-    /// While it advertises periodically.
-    var train: Running<PeriodicTrain>?
 
     init(handle: UInt8?) { self.handle = handle }
 }
@@ -31,25 +34,19 @@ final class AdvertisingSet {
 ///
 /// By reference: it is asked with each packet, and is large.
 final class AdvertisingMachine {
-    // One of the two.
-    private var legacy: Advertiser?
-    private var extended: ExtendedAdvertiser?
-
     let isExtended: Bool
     /// How a link begins that comes of it.
     let mode: RadioMode
     let usesPrivateAddress: Bool
-    // Whoever looks for what is due asks for these all the time.
-    private(set) var nextStart: Instant?
-    /// How long one event may take.
-    private(set) var eventTime = Duration.zero
+    // One of the two.
+    private var legacy: Advertiser?
+    private var extended: ExtendedAdvertiser?
 
     init(_ advertiser: Advertiser) {
         legacy = advertiser
         isExtended = false
         mode = .le1M
         usesPrivateAddress = advertiser.usesPrivateAddress
-        noteTimes()
     }
 
     init(_ advertiser: ExtendedAdvertiser) {
@@ -57,28 +54,23 @@ final class AdvertisingMachine {
         isExtended = true
         mode = advertiser.parameters.secondary
         usesPrivateAddress = advertiser.parameters.usesPrivateAddress
-        noteTimes()
     }
 
-    private func noteTimes() {
-        nextStart = isExtended ? extended?.nextStart : legacy?.nextStart
-        eventTime = (isExtended ? extended?.eventTime : legacy?.eventTime) ?? .zero
-    }
-
+    var nextStart: Instant? { isExtended ? extended?.nextStart : legacy?.nextStart }
+    /// How long one event may take.
+    var eventTime: Duration { (isExtended ? extended?.eventTime : legacy?.eventTime) ?? .zero }
     /// Events that have taken place.
     var events: Int { legacy?.events ?? extended?.events ?? 0 }
 
     func handle(_ input: RadioInput, at now: Instant, reports: inout [Advertiser.Report]) -> RadioOrder {
-        defer { noteTimes() }
-        return legacy?.handle(input, at: now, reports: &reports)
-            ?? extended?.handle(input, at: now, reports: &reports) ?? .release
+        legacy?.handle(input, at: now, reports: &reports) ?? extended?.handle(input, at: now, reports: &reports)
+            ?? .release
     }
 
     /// What an advertisement tells of the set's periodic advertising.
     func setTrain(_ train: PeriodicTrain?) { extended?.update { $0.train = train } }
 
     func setAddresses(own: DeviceAddress, target: DeviceAddress?, resolvingList: ResolvingList) {
-        defer { noteTimes() }
         legacy?.setAddresses(own: own, target: target, resolvingList: resolvingList)
         extended?.update {
             $0.address = own
@@ -88,7 +80,6 @@ final class AdvertisingMachine {
     }
 
     func setContent(of set: AdvertisingSet) {
-        defer { noteTimes() }
         legacy?.setData(set.data)
         legacy?.setScanResponse(set.scanResponse)
         extended?.update {
@@ -222,7 +213,10 @@ extension VirtualController {
 }
 
 extension AdvertisingSet {
-    fileprivate var channels: [UInt8] { (37...39).filter { parameters.channelMap >> ($0 - 37) & 1 == 1 } }
+    /// All sets with the same channels share their list.
+    private static let channelLists: [[UInt8]] = (0..<8).map { map in (37...39).filter { map >> ($0 - 37) & 1 == 1 } }
+
+    fileprivate var channels: [UInt8] { Self.channelLists[Int(parameters.channelMap & 0b111)] }
 }
 
 extension RadioMode {

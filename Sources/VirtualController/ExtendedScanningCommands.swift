@@ -7,15 +7,22 @@ import LinkLayer
 // and of advertising sets.
 
 /// How long scanning goes on, and when it begins again.
-struct ScanSchedule {
-    var duration: Duration
+final class ScanSchedule {
+    let duration: Duration
     /// `nil` for scanning once.
-    var period: Duration?
-    var filtersDuplicates: UInt8
+    let period: Duration?
+    let filtersDuplicates: UInt8
     /// When it ends, or begins again.
     var next: Instant
     /// The scanner that waits for the next period.
     var paused: Running<Scanner>?
+
+    init(duration: Duration, period: Duration?, filtersDuplicates: UInt8, at now: Instant) {
+        self.duration = duration
+        self.period = period
+        self.filtersDuplicates = filtersDuplicates
+        next = now.advanced(by: duration)
+    }
 }
 
 extension VirtualController {
@@ -60,12 +67,12 @@ extension VirtualController {
         guard command.duration > 0 else { return }
         scanSchedule = ScanSchedule(
             duration: duration, period: command.period == 0 ? nil : period,
-            filtersDuplicates: command.filtersDuplicates, next: now.advanced(by: duration), paused: nil)
+            filtersDuplicates: command.filtersDuplicates, at: now)
     }
 
     /// Ends scanning when its time is over, and begins it again with the next period.
     func superviseScan(at now: Instant) {
-        guard var schedule = scanSchedule, now >= schedule.next else { return }
+        guard let schedule = scanSchedule, now >= schedule.next else { return }
         guard let period = schedule.period else {
             stopScanning()
             scanSchedule = nil
@@ -82,7 +89,6 @@ extension VirtualController {
             stopScanning()
             schedule.paused?.machine.pause()
         }
-        scanSchedule = schedule
     }
 
     // MARK: Events

@@ -122,10 +122,12 @@ package final class VirtualController {
         case .idle, .armed, .transmitting, .listening, .receiving:
             break
         }
-        superviseLinks(at: now)
-        superviseScan(at: now)
-        if !syncs.isEmpty { superviseSyncs(at: now) }
-        if showsPrivateAddress { renewAddressesIfDue(at: now) }
+        if let deadlineBesidesRadio, deadlineBesidesRadio <= now {
+            superviseLinks(at: now)
+            superviseScan(at: now)
+            superviseSyncs(at: now)
+            if showsPrivateAddress { renewAddressesIfDue(at: now) }
+        }
         settle(at: now)
     }
 

@@ -22,7 +22,7 @@ let usage = """
     Usage: benchmark air
            benchmark limits [--page PATH]
            benchmark model [--page PATH]
-           benchmark scale [--page PATH] [--count ADVERTISERS]
+           benchmark scale [--page PATH] [--count ADVERTISERS [--apart]]
            benchmark crowd
            benchmark host OPERATION --radio unix:PATH [--count N]
            benchmark app OPERATION --radio unix:PATH [--count N] [--queue main]
@@ -37,7 +37,8 @@ let usage = """
       model   strength, loss, connecting and supervision against distance, beside what the radio's formulas say, over
               a thousand worlds each
       scale   what a simulated half hour of a link costs, and a minute of many advertisers; --page writes a page, and a
-              plot beside it; --count does one point of the plot alone, for a profiler
+              plot beside it; --count does one point of the plot alone, for a profiler, and
+              with --apart one of the line of devices that are far apart
       crowd   ten phones in a room that connect to three devices each: when the last link comes, in simulated time
       host    one host of ours against Benchmarks/hcipeer at PATH: what an operation costs. OPERATION is one of
               notify, write, read, scan, discover
@@ -56,6 +57,12 @@ struct Arguments {
         guard index + 1 < words.count else { stop("\(name) needs a value.\n\(usage)", status: 2) }
         defer { words.removeSubrange(index...index + 1) }
         return words[index + 1]
+    }
+
+    mutating func flag(_ name: String) -> Bool {
+        guard let index = words.firstIndex(of: name) else { return false }
+        words.remove(at: index)
+        return true
     }
 }
 
@@ -77,6 +84,7 @@ func run() {
     let radio = arguments.option("--radio")
     let page = arguments.option("--page")
     let queue = arguments.option("--queue")
+    let isApart = arguments.flag("--apart")
     guard queue == nil || queue == "main" else { stop("The one queue to choose is main.\n\(usage)", status: 2) }
     let count = arguments.option("--count").map { text in
         guard let count = Int(text), count > 0 else { stop("--count needs a number above 0, not \(text).", status: 2) }
@@ -89,7 +97,7 @@ func run() {
         let limits = LimitsPage(seconds: 5) { $0.forEach { $0.print() } }
         if let page { write(limits.text, to: page) }
     case ("scale", nil) where count != nil:
-        ScalePage.curve(counts: [count!]) { $0.print() }
+        ScalePage.point(count!, isApart: isApart) { $0.print() }
     case ("scale", nil):
         let scale = ScalePage { $0.print() }
         if let page {

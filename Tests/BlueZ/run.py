@@ -180,6 +180,7 @@ def main():
         if options.group in (None, group.name) and options.suite in (None, suite)]
     scratch = tempfile.mkdtemp()
     passed = failed = 0
+    failures = []
     try:
         with ThreadPoolExecutor(max_workers=MACHINES_AT_ONCE) as pool:
             results = [
@@ -190,8 +191,14 @@ def main():
                 good, bad, text = done.result()
                 passed, failed = passed + good, failed + bad
                 print(text, flush=True)
+                if bad:
+                    failures.append(text)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    # Once more, for much may have been said since.
+    for text in failures:
+        print(f"In {text.splitlines()[0].strip('= ')}:")
+        print("\n".join(line for line in text.splitlines() if line.startswith("FAIL")))
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)
 

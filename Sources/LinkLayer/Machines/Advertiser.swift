@@ -17,13 +17,13 @@ package let advertisingAccessAddress: UInt32 = 0x8E89_BED6
 /// Source: Core 6.0, Vol 6, Part B, 4.4.2.
 package struct Advertiser: Sendable {
     package struct Parameters: Sendable {
-        package var kind = AdvertisingHeader.Kind.connectable
-        /// From the start of an event to the start of the next, without the random delay.
-        package var interval = Duration.milliseconds(1280)
-        /// An event every 3.75 ms, for 1.28 s at most. Vol 6, Part B, 4.4.2.4.3.
-        package var isHighDuty = false
         /// Of 37...39, in this order.
         package var channels: [UInt8] = [37, 38, 39]
+        package var kind = AdvertisingHeader.Kind.connectable
+        /// An event every 3.75 ms, for 1.28 s at most. Vol 6, Part B, 4.4.2.4.3.
+        package var isHighDuty = false
+        /// From the start of an event to the start of the next, without the random delay.
+        package var interval = Duration.milliseconds(1280)
         /// The address that it shows.
         package var address = DeviceAddress(0)
         /// Whether that is, or may become, a private one.
@@ -61,18 +61,11 @@ package struct Advertiser: Sendable {
 
     private enum State { case idle, advertising, listening, responding, over }
 
-    private var parameters: Parameters
-    private var frameHeader: UInt16 = 0
     private var framePayload: ArraySlice<UInt8> = []
+    private var frameHeader: UInt16 = 0
     private var responseHeader: UInt16 = 0
-    private var responsePayload: ArraySlice<UInt8> = []
-    private let expiry: Instant?
-    /// Events that have taken place.
-    package private(set) var events = 0
-    private var generator: SeededGenerator
     private var state = State.idle
-    private var channelIndex = 0
-    private var nextEvent: Instant { didSet { plan() } }
+    private var channelIndex: UInt8 = 0
 
     // Both are asked for far more often than they change. A property that is computed is asked by a copy of it all.
 
@@ -80,6 +73,13 @@ package struct Advertiser: Sendable {
     package private(set) var nextStart: Instant?
     /// How long one event may take.
     package private(set) var eventTime = Duration.zero
+    /// Events that have taken place.
+    package private(set) var events = 0
+    private var generator: SeededGenerator
+    private var parameters: Parameters
+    private var nextEvent: Instant { didSet { plan() } }
+    private let expiry: Instant?
+    private var responsePayload: ArraySlice<UInt8> = []
 
     package init(_ parameters: Parameters, generator: SeededGenerator, at now: Instant) {
         self.parameters = parameters
@@ -165,7 +165,7 @@ package struct Advertiser: Sendable {
             guard parameters.kind != .nonconnectable else { return nextChannel(at: now) }
             state = .listening
             return .listen(
-                channel: parameters.channels[channelIndex], accessAddress: advertisingAccessAddress,
+                channel: parameters.channels[Int(channelIndex)], accessAddress: advertisingAccessAddress,
                 until: now.advanced(by: RadioPHY.le1M.answerWindow))
         case (.listening, .heard(let reception)):
             return answer(reception, at: now, reports: &reports)
@@ -192,7 +192,7 @@ package struct Advertiser: Sendable {
 
     private mutating func nextChannel(at now: Instant) -> RadioOrder {
         channelIndex += 1
-        guard channelIndex < parameters.channels.count else {
+        guard channelIndex < UInt8(parameters.channels.count) else {
             state = .idle
             return .release
         }
@@ -201,7 +201,7 @@ package struct Advertiser: Sendable {
 
     private func frame(_ header: UInt16, _ payload: ArraySlice<UInt8>) -> RadioFrame {
         RadioFrame(
-            channel: parameters.channels[channelIndex], accessAddress: advertisingAccessAddress, header: header,
+            channel: parameters.channels[Int(channelIndex)], accessAddress: advertisingAccessAddress, header: header,
             payload: payload)
     }
 
