@@ -99,7 +99,7 @@ say "packages there after $(($(date +%s) - started)) s"
 
 # --- root tree
 root=$work/root
-mkdir -p "$root"/usr/{bin,sbin,lib,lib64,local/bin} "$root"/{proc,sys,dev,run,tmp,root,home,mnt,host,etc,var/lib/bluetooth,var/lib/dbus}
+mkdir -p "$root"/usr/{bin,sbin,lib,lib64,local/bin,local/lib} "$root"/{proc,sys,dev,run,tmp,root,home,mnt,host,etc,var/lib/bluetooth,var/lib/dbus}
 for d in bin sbin lib lib64; do ln -s usr/$d "$root/$d"; done
 ln -s /run "$root/var/run"
 for deb in "$cache"/debs/*.deb; do
@@ -145,6 +145,7 @@ for tool in "$here"/guest/tools/*; do [ -f "$tool" ] && install -m 755 "$tool" "
 for tool in h4bridge hcisnoop; do
 	gcc -O2 -static -o "$root/usr/local/bin/$tool" "$here/guest/$tool.c"
 done
+gcc -O2 -shared -fPIC -o "$root/usr/local/lib/one_event.so" "$here/guest/one_event.c"
 
 # --- kernel: modules wanted, with what they need, in loading order
 mkdir -p "$work/kernel/usr/lib"
