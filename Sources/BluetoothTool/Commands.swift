@@ -26,11 +26,14 @@ extension CommandSyntax {
             ),
             OptionSyntax(
                 name: "--radio", value: "ADDRESS",
-                help: "play the same programs on another radio, in real time,\nagainst whatever is there"),
+                help: """
+                    play the same programs on another radio, in real time,
+                    against whatever is there; without NAME, those demos that
+                    need no world of their own
+                    """),
             OptionSyntax(
                 name: "--seconds", value: "N",
-                help:
-                    "with --radio: how long one program may take, 1...3600\n(120 if left out), also --timeout",
+                help: "with --radio: how long one program may take, 1...3600\n(120 if left out), also --timeout",
                 aliases: ["--timeout"]),
         ],
         examples: [

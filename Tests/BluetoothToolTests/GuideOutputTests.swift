@@ -2,7 +2,7 @@ import BluetoothTool
 import Foundation
 import Testing
 
-/// What the guides and the README show of a command's output is what the command says, but for its numbers.
+/// What the guides and the README show of a command's output is what the command says, to the digit.
 @Suite("Outputs that the guides show")
 struct GuideOutputTests {
     /// Lines that a page shows behind `$ command`.
@@ -11,11 +11,10 @@ struct GuideOutputTests {
         var lines: [String]
     }
 
+    static let guides = ["A-smart-lock", "B-two-roles", "C-stable-transfer", "D-which-lock"]
     static let pages =
-        ["README.md"]
-        + ["A-smart-lock", "B-two-roles", "C-stable-transfer", "D-which-lock"].map {
-            "Documentation/Guides/en/\($0).md"
-        }
+        ["README.md", "README.zh-CN.md"]
+        + ["en", "zh-CN"].flatMap { language in guides.map { "Documentation/Guides/\(language)/\($0).md" } }
 
     static let excerpts: [String: [Excerpt]] = {
         var found: [String: [Excerpt]] = [:]
@@ -42,15 +41,15 @@ struct GuideOutputTests {
             print: { output += $0.components(separatedBy: "\n") },
             printError: { output += $0.components(separatedBy: "\n") })
         _ = tool.run(words)
-        let said = output.map(Self.plain)
         for excerpt in Self.excerpts[command] ?? [] {
-            var place = said.startIndex
+            var place = output.startIndex
             for line in excerpt.lines where line != "…" && !line.isEmpty {
                 let isBeginning = line.hasSuffix("…")
-                let shown = Self.plain(isBeginning ? String(line.dropLast()) : line)
-                let next = said[place...].firstIndex { isBeginning ? $0.hasPrefix(shown) : $0 == shown }
+                let shown = isBeginning ? String(line.dropLast()) : line
+                let next = output[place...].firstIndex { isBeginning ? $0.hasPrefix(shown) : $0 == shown }
                 guard let next else {
-                    Issue.record("\(excerpt.page) shows, of \(command), a line that does not come: \(line)")
+                    let like = output[place...].first { Self.plain($0).hasPrefix(Self.plain(shown)) } ?? "nothing"
+                    Issue.record("\(excerpt.page), \(command)\n  shows \(line)\n  comes \(like)")
                     break
                 }
                 place = next + 1
@@ -66,22 +65,20 @@ struct GuideOutputTests {
     }
 
     /// What a guide quotes, of four words and more and without a capital, is the doctor's; in both languages.
-    @Test("Sentences of the doctor that the guides quote are its own", arguments: pages.dropFirst())
+    @Test("Sentences of the doctor that the guides quote are its own", arguments: pages.dropFirst(2))
     func doctor(page: String) throws {
         let titles = Set(Cause.allCases.map(\.title))
-        for name in [page, page.replacing("/en/", with: "/zh-CN/")] {
-            let url = DeviceCommandTests.root.appendingPathComponent(name)
-            let text = try String(contentsOf: url, encoding: .utf8).replacing(/```[^`]*```/, with: "")
-                .replacing(/`[^`]*`/, with: "`").replacing(/#+ .*/, with: "")
-                .split(whereSeparator: \.isWhitespace).joined(separator: " ")
-            let quoted = text.matches(of: /["“]([a-z][^"“”]*)["”]/).map { String($0.1) }
-            for sentence in quoted where sentence.split(separator: " ").count > 3 {
-                #expect(titles.contains(sentence), "\(name): ble doctor does not say \(sentence)")
-            }
+        let url = DeviceCommandTests.root.appendingPathComponent(page)
+        let text = try String(contentsOf: url, encoding: .utf8).replacing(/```[^`]*```/, with: "")
+            .replacing(/`[^`]*`/, with: "`").replacing(/#+ .*/, with: "")
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let quoted = text.matches(of: /["“]([a-z][^"“”]*)["”]/).map { String($0.1) }
+        for sentence in quoted where sentence.split(separator: " ").count > 3 {
+            #expect(titles.contains(sentence), "\(page): ble doctor does not say \(sentence)")
         }
     }
 
-    /// Without what another seed, or another device of the same kind, changes: numbers, identifiers, columns.
+    /// A line that differs in its numbers only is most likely what has become of the one that is shown.
     private static func plain(_ line: String) -> String {
         line.replacing(/[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}/, with: "ID")
             .replacing(/-?[0-9]+(?:\.[0-9]+)?/, with: "#")

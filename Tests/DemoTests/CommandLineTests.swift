@@ -41,6 +41,15 @@ struct CommandLineTests {
         #expect(run("scan", "--radio", "teapot:1").status == .usage)
     }
 
+    @Test("A demo that needs its own world takes no other radio")
+    func ownWorld() {
+        for demo in Demo.all where demo.needsOwnWorld {
+            let refused = run("demo", demo.name, "--radio", "unix:/nowhere")
+            #expect(refused.status == .usage && refused.errors.contains("a world of its own: leave --radio out"))
+        }
+        #expect(Demo.all.filter(\.needsOwnWorld).map(\.name) == ["rules", "mistakes", "resume"])
+    }
+
     @Test("Help tells about the tool and each command")
     func help() {
         #expect(run().output == run("--help").output)

@@ -21,6 +21,10 @@ struct DemoTests {
         #expect(output.last == "All \(output.filter { $0.contains("\u{2713}") }.count) promises were kept.")
     }
 
+    /// With each of these seeds the phone once heard the lock before the other app had its link.
+    @Test("The phone holds another link before the lock is looked for", arguments: [4, 6, 36])
+    func fullPhone(seed: Int) { promises(name: "lock", seed: seed) }
+
     @Test("The same seed gives the same bytes, another seed others", arguments: Demo.all.map(\.name))
     func seeds(name: String) {
         let first = play([name, "--seed", "7", "--json"]).output

@@ -3,6 +3,8 @@ package struct Demo: Sendable {
     package var name: String
     package var title: String
     package var rows: String
+    /// Whether it plays in a simulated world of its own, and on no other radio.
+    package var needsOwnWorld = false
     /// Plays it, and tells what became of each promise.
     package var play: @Sendable (any Stage) -> [Check]
 
@@ -17,12 +19,13 @@ package struct Demo: Sendable {
         Demo(
             name: "which", title: "Which of the many locks?", rows: "D1-D3", play: { WhichDemo(stage: $0).play() }),
         Demo(
-            name: "rules", title: "The phone's rules", rows: "B2, C6, C7, C11", play: { RulesDemo(stage: $0).play() }),
+            name: "rules", title: "The phone's rules", rows: "B2, C6, C7, C11", needsOwnWorld: true,
+            play: { RulesDemo(stage: $0).play() }),
         Demo(
-            name: "mistakes", title: "Mistakes that no compiler finds", rows: "C3, C4",
+            name: "mistakes", title: "Mistakes that no compiler finds", rows: "C3, C4", needsOwnWorld: true,
             play: { MistakesDemo(stage: $0).play() }),
         Demo(
-            name: "resume", title: "A transfer whose programs are killed", rows: "C8",
+            name: "resume", title: "A transfer whose programs are killed", rows: "C8", needsOwnWorld: true,
             play: { ResumeDemo(stage: $0).play() }),
         Demo(
             name: "queue", title: "A queue of one's own", rows: "C16", play: { QueueDemo(stage: $0).play() }),

@@ -27,7 +27,7 @@ struct DemoCommand {
         guard radio != nil || seconds == nil else {
             throw UsageError("--seconds is for another radio: in its own world a demo ends by itself")
         }
-        demos = try Self.chosen(arguments.operands.first)
+        demos = try Self.chosen(arguments.operands.first, onOtherRadio: radio != nil)
         capture = arguments.values["--capture"]
         airCapture = arguments.values["--air-capture"]
         guard capture == nil && airCapture == nil || radio == nil && demos.count == 1 else {
@@ -36,9 +36,14 @@ struct DemoCommand {
         }
     }
 
-    private static func chosen(_ name: String?) throws(UsageError) -> [Demo] {
-        guard let name else { return Demo.all }
-        if let demo = Demo.all.first(where: { $0.name == name }) { return [demo] }
+    private static func chosen(_ name: String?, onOtherRadio: Bool) throws(UsageError) -> [Demo] {
+        guard let name else { return Demo.all.filter { !(onOtherRadio && $0.needsOwnWorld) } }
+        if let demo = Demo.all.first(where: { $0.name == name }) {
+            guard !(onOtherRadio && demo.needsOwnWorld) else {
+                throw UsageError("the demo \(name) plays in a world of its own: leave --radio out")
+            }
+            return [demo]
+        }
         let names = Demo.all.map(\.name)
         let suggestion = Spelling.nearest(to: name, among: names).map { "did you mean \($0)?" }
         throw UsageError(

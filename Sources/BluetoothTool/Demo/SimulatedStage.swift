@@ -6,6 +6,7 @@ import Host
 package import HostInterface
 import LocalSession
 package import Simulation
+import Synchronization
 
 /// A simulated world: phones whose managers run the programs, and scripted devices.
 package final class SimulatedStage: Stage {
@@ -169,7 +170,7 @@ extension SimulatedStage {
         return staged
     }
 
-    /// Lets another program on `phone` hold a link, for so many seconds.
+    /// Lets another program on `phone` hold a link, for so many seconds; returns when it has it.
     package func holdLink(to address: DeviceAddress, from phone: String, for seconds: TimeInterval) {
         guard let owner = phones.first(where: { $0.name == phone })?.device else {
             preconditionFailure("\(phone) is not on the stage.")
@@ -177,10 +178,16 @@ extension SimulatedStage {
         let session = LocalSession(owner: owner, defaultExecutor: executor)
         otherApps.append(session)
         let peer = PeerID(address)
+        let hasLink = Mutex(false)
         session.open(on: executor) { [weak session] event in
-            if case .state(.poweredOn) = event { session?.submit(.connect(peer), number: RequestNumber(1)) }
+            switch event {
+            case .state(.poweredOn): session?.submit(.connect(peer), number: RequestNumber(1))
+            case .answer(RequestNumber(1), .success): hasLink.withLock { $0 = true }
+            default: break
+            }
         }
         scene(phone, "another app wants a link to \(cast.names[peer] ?? "a device"), the only one this phone can hold")
+        run(for: .seconds(30)) { hasLink.withLock { $0 } }
         after(seconds) { [weak self] in
             session.close()
             self?.scene(phone, "the other app lets its link go")

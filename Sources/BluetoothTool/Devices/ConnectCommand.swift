@@ -79,23 +79,37 @@ struct ConnectCommand {
                     ]).text
                     : "connected to \(peripheral.label), \(peripheral.maximumWriteLength(for: .withoutResponse)) "
                         + "octets in one write without response")
-            let time = peripheral.time
-            let end = time.now + stay
-            do {
-                while time.now < end {
-                    let rssi = try await peripheral.readRSSI()
-                    let line = JSONLine(["event": .text("rssi"), "rssi": .integer(rssi)])
-                    output.line(isJSON ? line.text : "\(rssi) dBm")
-                    try await time.sleep(for: min(.seconds(1), end - time.now))
+            try await withThrowingTaskGroup(of: LinkEnd?.self) { group in
+                defer { group.cancelAll() }
+                group.addTask { try await peripheral.waitForEnd() }
+                group.addTask {
+                    try await Self.showSignal(of: peripheral, for: stay) { rssi in
+                        let line = JSONLine(["event": .text("rssi"), "rssi": .integer(rssi)])
+                        output.line(isJSON ? line.text : "\(rssi) dBm")
+                    }
+                    return nil
                 }
-            } catch let error as ToolkitError {
-                guard let cause = try? await peripheral.waitForEnd(), !peripheral.isConnected else { throw error }
-                if case .linkEnded(let named) = error {
-                    throw CommandFailure(sentence: "the link ended: \(named)")
+                do {
+                    guard let first = try await group.next(), let cause = first else { return }
+                    throw ToolkitError.linkEnded(cause)
+                } catch ToolkitError.linkEnded(.radioUnavailable(let state)) {
+                    throw ToolkitError.radioUnavailable(state)
+                } catch ToolkitError.linkEnded(let cause) {
+                    throw CommandFailure(sentence: "the link ended: \(cause)")
                 }
-                throw CommandFailure(sentence: "the link ended: \(cause)")
             }
             return .success
+        }
+    }
+
+    private static func showSignal(
+        of peripheral: RemotePeripheral, for stay: Duration, _ show: (Int) -> Void
+    ) async throws {
+        let time = peripheral.time
+        let end = time.now + stay
+        while time.now < end {
+            show(try await peripheral.readRSSI())
+            try await time.sleep(for: min(.seconds(1), end - time.now))
         }
     }
 }
@@ -115,7 +129,10 @@ struct BrowseCommand {
         let isJSON = command.isJSON
         return command.onLink { peripheral in
             let services = try await peripheral.discover(service.map { [$0] })
-            if services.isEmpty { throw CommandFailure(sentence: "\(peripheral.label) has no such service") }
+            if services.isEmpty {
+                let what = service == nil ? "offers no services" : "has no such service"
+                throw CommandFailure(sentence: "\(peripheral.label) \(what)")
+            }
             if !isJSON { output.line(peripheral.label) }
             for service in services {
                 output.line(Self.line(service, isJSON))

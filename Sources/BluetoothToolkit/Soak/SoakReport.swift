@@ -124,7 +124,7 @@ public struct SoakReport: Sendable, Equatable, Codable {
             Check(
                 name: "loss", passed: lossRate <= maximumLoss && received > 0,
                 text: "\(lost) of \(received + lost) packets lost: \(percent(lossRate)), "
-                    + "at most \(percent(maximumLoss))"),
+                    + (received > 0 ? "at most \(percent(maximumLoss))" : "none came back")),
             Check(
                 name: "disconnects", passed: disconnects.count <= maximumDisconnects,
                 text: "\(disconnects.count) disconnects, at most \(maximumDisconnects)"),

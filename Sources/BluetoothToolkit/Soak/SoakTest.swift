@@ -107,7 +107,8 @@ private final class SoakSession: @unchecked Sendable {
         var count = 0
         while true {
             let due = plan.interval * count
-            if due >= plan.duration { break }
+            // Whoever was kept from sending for long does not make up for it afterwards.
+            if max(due, time.now - begin) >= plan.duration { break }
             let pause = begin + due - time.now
             if pause > .zero { try await time.sleep(for: pause) }
             count += 1
@@ -139,7 +140,7 @@ private final class SoakSession: @unchecked Sendable {
             }
             let length = min(plan.packetLength, peripheral.maximumWriteLength(for: .withoutResponse))
             let packet = lock.withLock { ledger.send(at: time.now) }
-            try await peripheral.writeWithoutResponse(packet.encoded(length: length), to: ping)
+            try await peripheral.writeWithoutResponse(packet.encoded(length: length), to: ping, within: plan.patience)
             return ping
         } catch let error as ToolkitError where error.cause != nil {
             // The link has gone; the supervisor deals with that, and what was sent on it counts as lost.

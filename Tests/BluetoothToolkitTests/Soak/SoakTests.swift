@@ -130,6 +130,17 @@ struct SoakTests {
         #expect(rest.endedEarly == "it was interrupted" && rest.received > 500 && !rest.passed)
     }
 
+    /// Neither side's controller says anything then: the battery of the tester's own is out, say.
+    @Test("A test whose own radio falls silent ends in its time")
+    func silent() throws {
+        let scene = Scene()
+        let test = scene.start(Self.plan(minutes: 1))
+        scene.world.run(for: .seconds(10))
+        scene.phone.removeBattery()
+        let report = try scene.world.output(of: test, within: .seconds(62))
+        #expect(!report.passed && report.seconds < 70, "\(report.text)")
+    }
+
     @Test("The report as JSON, for continuous integration, and as a page that needs nothing else")
     func forms() throws {
         let scene = Scene { $0 % 20 == 0 }
