@@ -48,14 +48,19 @@ def commands_of_the_kernel(path):
     answers, open_ones = {}, {}
     for record, _, packet in records(path):
         adapter, kind = int.from_bytes(record[8:10], "big"), int.from_bytes(record[10:12], "big")
+        now = int.from_bytes(record[16:24], "big")
         if kind == 2:
             opcode = int.from_bytes(packet[:2], "little")
             answers.setdefault(opcode, [])
-            open_ones[adapter, opcode] = True
+            open_ones[adapter, opcode] = now
         elif kind == 3 and packet[0] in (0x0E, 0x0F):
             opcode = int.from_bytes(packet[3:5] if packet[0] == 0x0E else packet[4:6], "little")
-            if open_ones.pop((adapter, opcode), False):
+            if open_ones.pop((adapter, opcode), None) is not None:
                 answers[opcode].append(packet[5] if packet[0] == 0x0E else packet[2])
+        elif kind in (1, 9):
+            # The kernel has let go of the adapter, and records nothing of it any more. What it sent just before may still
+            # have been answered; had an answer been missing, it would have waited for two seconds.
+            open_ones = {key: since for key, since in open_ones.items() if key[0] != adapter or now - since > 1_000_000}
     return answers, [opcode for _, opcode in open_ones]
 
 
